@@ -1,0 +1,273 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from visceral_cli.ingest.document import read_document
+from visceral_cli.ingest.otlp_proto import read_message
+from visceral_cli.ingest.proto_signal import Signal, signal_of
+from visceral_cli.ingest.span import DamageKind, LogRecord, Reading
+
+TRACE = bytes(range(1, 17))
+SPAN = bytes(range(1, 9))
+NS = 1760000000000000001
+
+
+def read(data: bytes) -> Reading:
+    reading = Reading()
+    read_message(data, reading, seed="x")
+    return reading
+
+
+def add_span(message: Any, number: int = 1, **fields: Any) -> Any:
+    span = message.resource_spans.add().scope_spans.add().spans.add()
+    span.trace_id, span.span_id, span.name = TRACE, number.to_bytes(8, "big"), f"span {number}"
+    span.start_time_unix_nano = span.end_time_unix_nano = NS
+    for name, value in fields.items():
+        setattr(span, name, value)
+    return span
+
+
+def set_value(target: Any, value: object) -> None:
+    """Write a Python value into an AnyValue."""
+    if isinstance(value, bool):
+        target.bool_value = value
+    elif isinstance(value, str):
+        target.string_value = value
+    elif isinstance(value, int):
+        target.int_value = value
+    elif isinstance(value, float):
+        target.double_value = value
+    elif isinstance(value, bytes):
+        target.bytes_value = value
+    elif isinstance(value, list):
+        target.array_value.SetInParent()
+        for item in value:
+            set_value(target.array_value.values.add(), item)
+    elif isinstance(value, dict):
+        target.kvlist_value.SetInParent()
+        for key, item in value.items():
+            pair = target.kvlist_value.values.add()
+            pair.key = key
+            set_value(pair.value, item)
+
+
+def json_value(value: object) -> dict[str, Any]:
+    """Return the OTLP JSON of a Python value."""
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, str):
+        return {"stringValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [json_value(item) for item in value]}}
+    if isinstance(value, dict):
+        pairs = [{"key": key, "value": json_value(item)} for key, item in value.items()]
+        return {"kvlistValue": {"values": pairs}}
+    return {}
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.text(max_size=200)
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), VALUES, max_size=5),
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 7),
+    st.integers(0, 3),
+    st.sampled_from([b"", bytes(8), SPAN, b"abc"]),
+    st.integers(0, 2**32 - 1),
+)
+def test_protobuf_and_json_of_one_span_give_the_same(
+    attributes: dict[str, object], start: int, kind: int, code: int, parent: bytes, dropped: int
+) -> None:
+    message = TracesData()
+    span = add_span(
+        message,
+        start_time_unix_nano=start,
+        kind=kind,
+        parent_span_id=parent,
+        dropped_attributes_count=dropped,
+    )
+    span.status.code, span.status.message = code, "m"
+    event = span.events.add()
+    event.name = "e"
+    for pairs in (span.attributes, event.attributes):
+        for key, value in attributes.items():
+            pair = pairs.add()
+            pair.key = key
+            set_value(pair.value, value)
+    as_json = [{"key": key, "value": json_value(value)} for key, value in attributes.items()]
+    document = {
+        "traceId": TRACE.hex(),
+        "spanId": (1).to_bytes(8, "big").hex(),
+        "parentSpanId": parent.hex(),
+        "name": "span 1",
+        "startTimeUnixNano": str(start),
+        "endTimeUnixNano": NS,
+        "kind": kind,
+        "status": {"code": code, "message": "m"},
+        "attributes": as_json,
+        "events": [{"name": "e", "attributes": as_json}],
+        "droppedAttributesCount": dropped,
+    }
+    wrapped = {"resourceSpans": [{"scopeSpans": [{"spans": [document]}]}]}
+    from_json = Reading()
+    read_document(wrapped, from_json, seed="x")
+    from_proto = read(message.SerializeToString())
+    assert from_proto.spans == from_json.spans
+    assert from_proto.damage_counts == from_json.damage_counts
+
+
+def test_a_value_that_can_change_is_not_shared_by_two_spans() -> None:
+    message = TracesData()
+    for number in (1, 2):
+        pair = add_span(message, number).attributes.add()
+        pair.key = "k"
+        set_value(pair.value, ["a"])
+    one, two = read(message.SerializeToString()).spans
+    assert one.attributes == two.attributes == {"k": ["a"]}
+    assert one.attributes["k"] is not two.attributes["k"]
+
+
+def test_spans_with_empty_ids_are_kept_apart() -> None:
+    message = TracesData()
+    add_span(message, trace_id=b"", span_id=b"")
+    add_span(message, trace_id=bytes(16), span_id=bytes(8))
+    reading = read(message.SerializeToString())
+    assert len({span.trace_id for span in reading.spans}) == 2
+    assert reading.damage_counts == {DamageKind.ID: 2}
+
+
+def test_a_text_that_is_not_utf_8_spoils_its_attribute_only() -> None:
+    message = TracesData()
+    pair = add_span(message, 1).attributes.add()
+    pair.key, pair.value.string_value = "k", "XX"
+    add_span(message, 2)
+    reading = read(message.SerializeToString().replace(b"XX", b"\xff\xfe"))
+    assert [span.name for span in reading.spans] == ["span 1", "span 2"]
+    assert reading.spans[0].attributes == {"k": "\ufffd\ufffd"}
+    assert reading.damage_counts == {DamageKind.ENCODING: 1}
+
+
+def test_a_name_that_is_not_utf_8_costs_nothing_else() -> None:
+    message = TracesData()
+    add_span(message, 1, name="XX")
+    add_span(message, 2)
+    reading = read(message.SerializeToString().replace(b"XX", b"\xff\xfe"))
+    assert [span.name for span in reading.spans] == ["\ufffd\ufffd", "span 2"]
+    assert reading.damage_counts == {DamageKind.ENCODING: 1}
+
+
+def test_of_a_cut_message_the_whole_spans_are_read() -> None:
+    message = TracesData()
+    spans = message.resource_spans.add().scope_spans.add().spans
+    for number in range(1, 4):
+        spans.add().CopyFrom(add_span(TracesData(), number))
+    reading = read(message.SerializeToString()[:-10])
+    assert [span.name for span in reading.spans] == ["span 1", "span 2"]
+    assert reading.damage_counts == {DamageKind.CUT: 1}
+
+
+@pytest.mark.parametrize("data", [b"\x00", b"\x0a\x05ab", b"\xff" * 20, b"\x12\x00", b"hello"])
+def test_bytes_that_are_no_message_are_noted(data: bytes) -> None:
+    reading = read(data)
+    assert not reading.spans
+    assert sum(reading.damage_counts.values()) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"\x0a\x00"])
+def test_an_empty_message_is_fine(data: bytes) -> None:
+    reading = read(data)
+    assert not reading.spans
+    assert not reading.damage
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(data: bytes) -> None:
+    read(data)
+    read(b"\x0a" + len(data).to_bytes(1, "big") + data[:127])
+
+
+def test_log_records_are_told_from_spans() -> None:
+    message = LogsData()
+    records = message.resource_logs.add().scope_logs.add().log_records
+    record = records.add()
+    record.time_unix_nano, record.trace_id, record.span_id = NS, TRACE, SPAN
+    record.event_name, record.body.string_value = "e", "text"
+    records.add().body.string_value = "no span"
+    records[1].time_unix_nano = NS
+    reading = read(message.SerializeToString())
+    assert reading.logs == [LogRecord(TRACE.hex(), SPAN.hex(), "e", "text", {})]
+    assert reading.skipped == {"logs": 1}
+    assert not reading.damage
+
+
+def test_metrics_are_counted_and_skipped() -> None:
+    message = MetricsData()
+    metrics = message.resource_metrics.add().scope_metrics.add().metrics
+    for name in ("sixteen-letters!", "duration"):
+        metric = metrics.add()
+        metric.name, metric.description = name, "8letters"
+        metric.gauge.data_points.add().as_int = 1
+    assert signal_of(message.SerializeToString()) is Signal.METRICS
+    reading = read(message.SerializeToString())
+    assert reading.skipped == {"metrics": 2}
+    assert not reading.spans
+    assert not reading.damage
+
+
+def test_a_span_without_times_is_still_a_span() -> None:
+    message = TracesData()
+    add_span(message, start_time_unix_nano=0, end_time_unix_nano=0)
+    reading = read(message.SerializeToString())
+    assert reading.spans[0].start_ns is None
+    assert not reading.damage
+
+
+def test_a_deeply_nested_value_does_not_raise() -> None:
+    message = TracesData()
+    pair = add_span(message).attributes.add()
+    pair.key = "k"
+    value = AnyValue()
+    for _ in range(40):
+        outer = AnyValue()
+        outer.array_value.values.add().CopyFrom(value)
+        value = outer
+    pair.value.CopyFrom(value)
+    reading = read(message.SerializeToString())
+    assert len(reading.spans) == 1
+
+
+def test_every_system_gives_the_same_from_protobuf_and_json(shared: Path) -> None:
+    files = sorted((shared / "traces" / "real").glob("*.otlp.pb"))
+    assert len(files) >= 9
+    for file in files:
+        from_json = Reading()
+        for line in file.with_suffix(".jsonl").read_bytes().splitlines():
+            read_document(json.loads(line), from_json, seed="x")
+        from_proto = read(file.read_bytes())
+
+        def key(span: Any) -> tuple[str, str]:
+            return span.trace_id, span.span_id
+
+        assert sorted(from_proto.spans, key=key) == sorted(from_json.spans, key=key), file.name
+        assert not from_proto.damage

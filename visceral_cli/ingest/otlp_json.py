@@ -1,0 +1,214 @@
+"""OTLP JSON as exporters write it, decoded by type: the fast way in.
+
+The structs below name every field of ``opentelemetry/proto/trace/v1/trace.proto`` that OTLP JSON
+may carry and forbid all others, so what decodes here is clean; anything else (snake case, enum
+names, unknown fields, surrogates, damage) is left to the lenient reader, which costs more and
+loses less.
+"""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+
+from visceral_cli.ingest.span import Event, Reading, Resource, Span
+from visceral_cli.ingest.times import SURELY_NS
+
+_HEX = "0123456789abcdef"
+_NO_TRACE = "0" * 32
+_NO_SPAN = "0" * 16
+_TOO_LATE_NS = 2**63
+
+
+class _Strict(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class _AnyValue(_Strict, frozen=True):
+    stringValue: str | None = None  # noqa: N815 - OTLP's name
+    intValue: str | int | None = None  # noqa: N815
+    doubleValue: float | None = None  # noqa: N815
+    boolValue: bool | None = None  # noqa: N815
+    arrayValue: _ArrayValue | None = None  # noqa: N815
+    kvlistValue: _KvlistValue | None = None  # noqa: N815
+    bytesValue: str | None = None  # noqa: N815
+
+
+class _KeyValue(_Strict, frozen=True):
+    key: str
+    value: _AnyValue = _AnyValue()
+
+
+class _ArrayValue(_Strict, frozen=True):
+    values: list[_AnyValue] = []
+
+
+class _KvlistValue(_Strict, frozen=True):
+    values: list[_KeyValue] = []
+
+
+class _Resource(_Strict, frozen=True):
+    attributes: list[_KeyValue] = []
+    droppedAttributesCount: int = 0  # noqa: N815
+    entityRefs: msgspec.Raw = msgspec.Raw()  # noqa: N815
+
+
+class _Scope(_Strict, frozen=True):
+    name: str = ""
+    version: str = ""
+    attributes: msgspec.Raw = msgspec.Raw()
+    droppedAttributesCount: int = 0  # noqa: N815
+
+
+class _Event(_Strict, frozen=True):
+    timeUnixNano: msgspec.Raw = msgspec.Raw()  # noqa: N815
+    name: str = ""
+    attributes: list[_KeyValue] = []
+    droppedAttributesCount: int = 0  # noqa: N815
+
+
+class _Status(_Strict, frozen=True):
+    message: str = ""
+    code: int = 0
+
+
+class _Span(_Strict, frozen=True):
+    traceId: str  # noqa: N815
+    spanId: str  # noqa: N815
+    startTimeUnixNano: str | int  # noqa: N815
+    endTimeUnixNano: str | int  # noqa: N815
+    traceState: msgspec.Raw = msgspec.Raw()  # noqa: N815
+    parentSpanId: str | None = None  # noqa: N815
+    flags: msgspec.Raw = msgspec.Raw()
+    name: str = ""
+    kind: int = 0
+    attributes: list[_KeyValue] = []
+    droppedAttributesCount: int = 0  # noqa: N815
+    events: list[_Event] = []
+    droppedEventsCount: int = 0  # noqa: N815
+    links: msgspec.Raw = msgspec.Raw()
+    droppedLinksCount: int = 0  # noqa: N815
+    status: _Status = _Status()
+
+
+class _ScopeSpans(_Strict, frozen=True):
+    spans: list[_Span]
+    scope: _Scope = _Scope()
+    schemaUrl: str = ""  # noqa: N815
+
+
+class _ResourceSpans(_Strict, frozen=True):
+    scopeSpans: list[_ScopeSpans]  # noqa: N815
+    resource: _Resource = _Resource()
+    schemaUrl: str = ""  # noqa: N815
+
+
+class _TracesData(_Strict, frozen=True):
+    resourceSpans: list[_ResourceSpans]  # noqa: N815
+
+
+_decoder = msgspec.json.Decoder(_TracesData)
+
+
+class _Unclean(Exception):
+    """A value that only the lenient reader may judge."""
+
+
+def read_clean(document: bytes, reading: Reading) -> bool:
+    """Add the spans of one OTLP JSON document to ``reading``; ``False`` if it is not clean.
+
+    ``document`` is one ExportTraceServiceRequest. Nothing is added when it is not clean.
+    """
+    try:
+        data = _decoder.decode(document)
+        spans = _spans(data)
+    except (msgspec.MsgspecError, _Unclean, ValueError):
+        return False
+    reading.spans += spans
+    return True
+
+
+def _spans(data: _TracesData) -> list[Span]:
+    spans: list[Span] = []
+    for resource_spans in data.resourceSpans:
+        resource = Resource(_attributes(resource_spans.resource.attributes))
+        for scope_spans in resource_spans.scopeSpans:
+            scope = scope_spans.scope.name
+            spans += [_span(span, resource, scope) for span in scope_spans.spans]
+    return spans
+
+
+def _span(span: _Span, resource: Resource, scope: str) -> Span:
+    trace_id, span_id, parent = span.traceId, span.spanId, span.parentSpanId
+    if (
+        len(trace_id) != 32
+        or len(span_id) != 16
+        or trace_id.strip(_HEX)
+        or span_id.strip(_HEX)
+        or span_id == _NO_SPAN
+        or trace_id == _NO_TRACE
+    ):
+        raise _Unclean
+    if parent is not None and (len(parent) != 16 or parent.strip(_HEX) or parent == _NO_SPAN):
+        if parent and parent != _NO_SPAN:
+            raise _Unclean
+        parent = None
+    start_ns, end_ns = int(span.startTimeUnixNano), int(span.endTimeUnixNano)
+    status = span.status
+    if (
+        not SURELY_NS <= start_ns < _TOO_LATE_NS
+        or not SURELY_NS <= end_ns < _TOO_LATE_NS
+        or not 0 <= span.kind <= 5
+        or not 0 <= status.code <= 2
+        or span.droppedAttributesCount < 0
+    ):
+        raise _Unclean
+    return Span(
+        trace_id,
+        span_id,
+        parent,
+        span.name,
+        start_ns,
+        end_ns,
+        _attributes(span.attributes),
+        resource,
+        span.kind,
+        status.code,
+        status.message,
+        [Event(event.name, _attributes(event.attributes)) for event in span.events],
+        scope,
+        span.droppedAttributesCount,
+    )
+
+
+def _attributes(pairs: list[_KeyValue]) -> dict[str, object]:
+    attributes: dict[str, object] = {}
+    for pair in pairs:
+        value = pair.value
+        text = value.stringValue
+        attributes[pair.key] = text if text is not None else _value(value)
+    if len(attributes) != len(pairs):
+        raise _Unclean  # a key twice: which one wins is the lenient reader's to say
+    return attributes
+
+
+def _value(value: _AnyValue) -> object:
+    if value.intValue is not None:
+        number = int(value.intValue)
+        if not -(2**63) <= number < 2**63:
+            raise _Unclean
+        return number
+    if value.boolValue is not None:
+        return value.boolValue
+    if value.doubleValue is not None:
+        return value.doubleValue
+    if value.stringValue is not None:
+        return value.stringValue
+    if value.kvlistValue is not None:
+        return _attributes(value.kvlistValue.values)
+    if value.arrayValue is not None:
+        return [_value(item) for item in value.arrayValue.values]
+    if value.bytesValue is not None:
+        return base64.b64decode(value.bytesValue, validate=True)
+    raise _Unclean  # an empty value, or one spelt in another way
