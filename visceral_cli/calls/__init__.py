@@ -1,0 +1,1 @@
+"""Spans to tool calls."""

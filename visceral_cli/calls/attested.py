@@ -1,0 +1,94 @@
+"""What spans of the Visceral SDK attest beside the call: flags, served results, recorded hashes.
+
+Presence is by contract: a served call names no input, a declared writer records none, and a
+read-only call without a hash could not be hashed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from visceral_cli.calls.arguments import Arguments
+from visceral_cli.calls.tool_call import ContentMissing, IdentityMissing, ToolCall
+from visceral_cli.contract import attributes as names
+from visceral_cli.contract.identity import HASH_VERSION, NotCanonical, input_hash
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def attest(call: ToolCall, attributes: Mapping[str, object], arguments: Arguments) -> None:
+    """Fill in what the SDK says of a call whose arguments and result were read before."""
+    call.readonly = flag(attributes.get(names.READONLY))
+    call.replay_safe = flag(attributes.get(names.REPLAY_SAFE))
+    call.vary = text(attributes.get(names.VARY))
+    call.freshness_override = number(attributes.get(names.FRESHNESS_OVERRIDE))
+    call.served_decision_id = text(attributes.get(names.SERVED_DECISION_ID))
+    call.verify_match = flag(attributes.get(names.VERIFY_MATCH))
+    _take_recorded_hash(call, attributes, arguments.captured)
+    _explain_absence(call, arguments)
+
+
+def _take_recorded_hash(call: ToolCall, attributes: Mapping[str, object], captured: object) -> None:
+    # ``captured`` is what was hashed: in its framework's envelope, where there is one.
+    recorded = attributes.get(names.INPUT_HASH)
+    if recorded is None:
+        return
+    if not isinstance(recorded, str) or not _HASH.fullmatch(recorded):
+        if call.input_hash is None:
+            call.identity_missing = IdentityMissing.INVALID_HASH
+        return
+    hash_v = attributes.get(names.HASH_V)
+    call.hash_v = hash_v if isinstance(hash_v, int) else None
+    call.input_hash, call.recorded_hash, call.identity_missing = recorded, True, None
+    if call.hash_v == HASH_VERSION and isinstance(captured, Mapping):
+        vary = None if call.vary is None else call.vary.split(",")
+        try:
+            computed = input_hash(
+                call.tool, captured, vary=vary, version=attributes.get(names.VERSION)
+            )
+        except NotCanonical:
+            return  # such as a vary that names no argument: nothing to hold it against
+        call.hash_disagrees = computed != recorded
+
+
+def _explain_absence(call: ToolCall, arguments: Arguments) -> None:
+    if call.served_decision_id is not None and call.verify_match is None:
+        if not call.recorded_hash:
+            call.input_hash, call.hash_v = None, None
+            call.identity_missing = IdentityMissing.SERVED
+        call.content_hash, call.content_missing = None, ContentMissing.SERVED
+        return
+    nothing_captured = arguments.missing is IdentityMissing.NOT_CAPTURED
+    if call.readonly is False:
+        if nothing_captured and call.identity_missing is IdentityMissing.NOT_CAPTURED:
+            call.identity_missing = IdentityMissing.WRITER
+        return
+    if call.identity_missing is IdentityMissing.NOT_CAPTURED and call.readonly:
+        call.identity_missing = IdentityMissing.NOT_CANONICAL
+    if call.content_missing is ContentMissing.NOT_CAPTURED and not nothing_captured:
+        # The arguments were captured, the result was not: it has no faithful JSON.
+        call.content_missing = ContentMissing.NOT_CANONICAL
+
+
+def flag(value: object) -> bool | None:
+    """Return a boolean, also where a backend made a text of it."""
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else None
+
+
+def text(value: object) -> str | None:
+    """Return a text that is not empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def number(value: object) -> float | None:
+    """Return a finite number, also where a backend made a text of it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if found - found == 0 else None

@@ -1,0 +1,79 @@
+"""The result and the content hash of a call, from whatever its span holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from visceral_cli.calls import places
+from visceral_cli.calls.convention import Convention
+from visceral_cli.calls.encryption import SectionOpener, section_of
+from visceral_cli.calls.remembered import Remembered
+from visceral_cli.calls.results import Result, read_result
+from visceral_cli.calls.tool_call import CallKind, ContentMissing
+from visceral_cli.contract import attributes as names
+from visceral_cli.contract.identity import content_hash
+from visceral_cli.ingest.span import Span
+from visceral_cli.settings import NO_DECLARATION, ToolDeclaration
+
+
+class Content(msgspec.Struct, frozen=True, gc=False):
+    """A result with its content hash; ``None`` exactly when the result is missing."""
+
+    result: Result
+    content_hash: str | None
+
+
+class ContentReader:
+    """Reads results; remembers those of texts it has read."""
+
+    def __init__(self, opener: SectionOpener) -> None:
+        self._opener = opener
+        self._known: Remembered[Content] = Remembered()
+
+    def read(
+        self, span: Span, row: Convention, kind: CallKind, declaration: ToolDeclaration
+    ) -> Content:
+        """Return the content of the one call that a span tells of.
+
+        Raises `UsageError` when a captured section needs another workspace key.
+        """
+        raw: object = None
+        if kind is not CallKind.TOOL:
+            raw = places.documents(row, kind, span.attributes)
+            if raw is not None and span.dropped_attributes:
+                return Content(Result(ContentMissing.DROPPED_ATTRIBUTES), None)
+        if raw is None:
+            raw = places.raw_result(span, row)
+        if raw is None and row.sealed:
+            raw, length = self._unseal(span.attributes)
+            if raw is None and length is not None:
+                return Content(Result(ContentMissing.ENCRYPTED, length=length), None)
+        if raw is None:
+            dropped = bool(span.dropped_attributes)
+            reason = ContentMissing.DROPPED_ATTRIBUTES if dropped else ContentMissing.NOT_CAPTURED
+            return Content(Result(reason), None)
+        mime = places.text_or_none(span.attributes, row.result_mime)
+        if type(raw) is not str:
+            return hashed(read_result(raw, row, mime=mime, declaration=declaration))
+        declared = None if declaration is NO_DECLARATION else declaration
+        key = (raw, row.name, mime, declared)
+        known = self._known.get(key)
+        if known is None:
+            known = hashed(read_result(raw, row, mime=mime, declaration=declaration))
+            self._known.put(key, known, len(raw))
+        return known
+
+    def _unseal(self, attributes: Mapping[str, object]) -> tuple[str | None, int | None]:
+        """Return the plaintext and its length; the length is known without the key."""
+        section = section_of(attributes, names.OUTPUT_SECTION)
+        if section is None:
+            return None, None
+        text = self._opener.open(section) if self._opener.has_keys else None
+        return text, len(section.ciphertext)
+
+
+def hashed(result: Result) -> Content:
+    """Return a result with its content hash."""
+    return Content(result, None if result.text is None else content_hash(result.text))

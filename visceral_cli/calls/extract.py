@@ -1,0 +1,271 @@
+"""A span to its tool calls, or to nothing."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from visceral_cli.calls import contents, haystack, identities, mentions, places
+from visceral_cli.calls.arguments import read_arguments
+from visceral_cli.calls.attested import attest
+from visceral_cli.calls.contents import Content, ContentReader
+from visceral_cli.calls.convention import Convention
+from visceral_cli.calls.conventions import AGENT_KEYS, CONVENTIONS, SESSION_KEYS, USER_KEYS
+from visceral_cli.calls.encryption import SectionOpener
+from visceral_cli.calls.failures import span_failed
+from visceral_cli.calls.haystack import ToldCall
+from visceral_cli.calls.identities import Identity, IdentityReader
+from visceral_cli.calls.recognise import Recogniser
+from visceral_cli.calls.results import read_result
+from visceral_cli.calls.tool_call import (
+    CallKind,
+    ContentMissing,
+    IdentityMissing,
+    Mention,
+    ToolCall,
+)
+from visceral_cli.contract.identity import HASH_VERSION
+from visceral_cli.ingest.span import SERVER, LogRecord, Span
+from visceral_cli.settings import NO_DECLARATION, ExtractSettings
+
+_RECOVERABLE = frozenset(
+    {
+        IdentityMissing.NOT_CAPTURED,
+        IdentityMissing.REDACTED,
+        IdentityMissing.TRUNCATED,
+        IdentityMissing.DROPPED_ATTRIBUTES,
+        IdentityMissing.UNPARSABLE,
+        IdentityMissing.ENCRYPTED,
+    }
+)
+_RECOVERABLE_CONTENT = frozenset(
+    {
+        ContentMissing.NOT_CAPTURED,
+        ContentMissing.REDACTED,
+        ContentMissing.TRUNCATED,
+        ContentMissing.DROPPED_ATTRIBUTES,
+        ContentMissing.ENCRYPTED,
+    }
+)
+
+
+_SERVICE = "service.name"
+_PHASE = re.compile(r"\.(start|success|error|finish|retry)-(\d+)$")
+
+
+class SpanContext(msgspec.Struct, frozen=True, gc=False):
+    """Who and what a span says it belongs to."""
+
+    session: str | None
+    user: str | None
+    agent: str | None
+
+
+_CONTEXT_KEYS = frozenset((*SESSION_KEYS, *USER_KEYS, *AGENT_KEYS))
+_NO_CONTEXT = SpanContext(None, None, None)
+
+
+class Extractor:
+    """Reads spans into calls. One per process: it remembers the texts it has read."""
+
+    def __init__(self, settings: ExtractSettings) -> None:
+        """Raises `UsageError` for a workspace key that is none."""
+        opener = SectionOpener(settings.workspace_keys)
+        self._tools = settings.tools
+        self._namespace = settings.namespace_attribute
+        self._find = Recogniser().find
+        self._identities = IdentityReader(opener)
+        self._contents = ContentReader(opener)
+        self._rows = {row.name: row for row in CONVENTIONS}
+
+    def calls(self, span: Span) -> list[ToolCall]:
+        """Return the calls that a span tells of: none, one, or the several of one step.
+
+        Raises `UsageError` when a captured section needs another workspace key.
+        """
+        found = self._find(span)
+        if found is None:
+            return []
+        row, kind = found
+        if row.several is not None:
+            return self._several(span, row)
+        call = self._one(span, row, kind)
+        return [] if call is None else [call]
+
+    def mentions(self, span: Span) -> list[Mention]:
+        """Return the arguments of the calls that a model span asks for, by call id."""
+        return mentions.of_span(span)
+
+    def mentions_of_log(self, record: LogRecord) -> list[Mention]:
+        """Return the arguments and results that a log record holds, by call or span id."""
+        return mentions.of_log(record)
+
+    def complete(self, call: ToolCall, arguments: str | None, result: str | None) -> ToolCall:
+        """Return the call with what its own span lacked, as other records tell it.
+
+        What the span itself tells stays; so do served calls, recorded hashes and failures.
+        """
+        row = self._rows[call.convention]
+        declaration = self._tools.get(call.tool, NO_DECLARATION)
+        done = msgspec.structs.replace(call)
+        if arguments is not None and call.identity_missing in _RECOVERABLE:
+            read = read_arguments(arguments, row)
+            if read.missing is None:
+                vary = declaration.vary if call.vary is None else tuple(call.vary.split(","))
+                _set_identity(done, identities.hashed(read, call.tool, call.version, vary))
+        if result is not None and call.content_missing in _RECOVERABLE_CONTENT:
+            told = read_result(result, row, declaration=declaration)
+            if told.missing is None or told.failed:
+                _set_content(done, contents.hashed(told))
+        return done
+
+    def context(self, span: Span) -> SpanContext:
+        """Return session, user and agent of any span, call or not."""
+        if _CONTEXT_KEYS.isdisjoint(span.attributes):
+            return _NO_CONTEXT
+        get = span.attributes.get
+        return SpanContext(
+            places.first_text(get, SESSION_KEYS),
+            places.first_text(get, USER_KEYS),
+            places.first_text(get, AGENT_KEYS),
+        )
+
+    def _one(self, span: Span, row: Convention, kind: CallKind) -> ToolCall | None:
+        get = span.attributes.get
+        phase = _PHASE.search(span.name) if row.phased else None
+        name = span.name if phase is None else span.name[: phase.start()]
+        tool = places.first_text(get, row.tool) or _tool_in_name(name, row)
+        if tool in row.pseudo_tools:
+            return None
+        declaration = self._tools.get(tool, NO_DECLARATION)
+        version = places.first(get, row.version) if row.version else None
+        if version is None:
+            version = declaration.version
+        identity = self._identities.read(span, row, kind, tool, version, declaration)
+        content = self._contents.read(span, row, kind, declaration)
+        if row.only_messages and content.result.call_id is None:
+            return None
+        call = self._frame(span, row, kind, tool, version)
+        call.call_id = call.call_id or identity.arguments.call_id or content.result.call_id
+        call.failed = span_failed(span, row)
+        if phase is not None:
+            call.call_id = f"phase {phase.group(2)}"
+            call.failed = call.failed or phase.group(1) == "error"
+        _set_identity(call, identity)
+        _set_content(call, content)
+        if row.attested:
+            attest(call, span.attributes, identity.arguments)
+        if span.dropped_attributes and not call.recorded_hash:
+            _forget_identity(call)
+        return call
+
+    def _frame(
+        self, span: Span, row: Convention, kind: CallKind, tool: str, version: object
+    ) -> ToolCall:
+        """Return the call with all that is neither arguments nor result."""
+        attributes = span.attributes
+        get = attributes.get
+        span_kind = span.kind
+        if row.server_side is not None and str(get(row.server_side[0])).endswith(
+            row.server_side[1]
+        ):
+            span_kind = SERVER
+        service = span.resource.service
+        # By position up to the version: by name it takes six times as long.
+        call = ToolCall(
+            span.trace_id,
+            span.span_id,
+            span.parent_span_id,
+            0,
+            tool,
+            kind,
+            row.name,
+            span.start_ns,
+            span.end_ns,
+            False,
+            service,
+            span.scope,
+            span_kind,
+            None if version is None else str(version),
+        )
+        call.call_id = places.call_id(get, row.call_id)
+        call.session = places.first_text(get, row.session)
+        call.user = places.first_text(get, row.user)
+        call.agent = places.first_text(get, row.agent)
+        call.cost_usd = places.cost(get, row.cost)
+        namespace = self._namespace
+        if namespace == _SERVICE and namespace not in attributes:
+            call.principal = service
+        elif namespace is not None:
+            call.principal = _principal(span, namespace)
+        return call
+
+    def _several(self, span: Span, row: Convention) -> list[ToolCall]:
+        take_apart = (
+            haystack.calls_in_reprs if row.several == "reprs" else haystack.calls_in_messages
+        )
+        get = span.attributes.get
+        told = take_apart(places.first(get, row.arguments), places.first(get, row.result))
+        return [self._told(span, row, position, item) for position, item in enumerate(told)]
+
+    def _told(self, span: Span, row: Convention, position: int, told: ToldCall) -> ToolCall:
+        declaration = self._tools.get(told.tool, NO_DECLARATION)
+        version = declaration.version
+        call = self._frame(span, row, CallKind.TOOL, told.tool, version)
+        call.position = position
+        call.call_id = told.call_id
+        call.failed = told.failed
+        read = read_arguments(told.arguments, row)
+        _set_identity(call, identities.hashed(read, told.tool, version, declaration.vary))
+        _set_content(call, contents.hashed(read_result(told.result, row, declaration=declaration)))
+        return call
+
+
+def _tool_in_name(name: str, row: Convention) -> str:
+    """Return the tool's name out of the span's: ``get_weather`` of ``execute_tool get_weather``."""
+    for prefix in row.prefixes:
+        if name.startswith(prefix):
+            name = name[len(prefix) :]
+            break
+    for suffix in row.suffixes:
+        if name.endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def _principal(span: Span, namespace: str) -> str | None:
+    """Return the attribute that separates results: of the span, else of what produced it."""
+    value = span.attributes.get(namespace)
+    if value is None:
+        value = span.resource.attributes.get(namespace)
+    return None if value is None or value == "" else str(value)
+
+
+def _set_identity(call: ToolCall, identity: Identity) -> None:
+    arguments = identity.arguments
+    call.arguments = arguments.text
+    call.unnamed_arguments = arguments.unnamed
+    call.input_hash = identity.input_hash
+    call.hash_v = None if identity.input_hash is None else HASH_VERSION
+    call.identity_missing = arguments.missing
+
+
+def _forget_identity(call: ToolCall) -> None:
+    """Leave out an identity whose arguments, version or flags may be among the lost attributes."""
+    call.input_hash, call.hash_v, call.arguments = None, None, None
+    if call.identity_missing in (None, IdentityMissing.NOT_CAPTURED):
+        call.identity_missing = IdentityMissing.DROPPED_ATTRIBUTES
+
+
+def _set_content(call: ToolCall, content: Content) -> None:
+    result = content.result
+    call.failed = call.failed or result.failed
+    call.result = result.text
+    call.content_hash = content.content_hash
+    call.content_missing = result.missing
+    call.content_bytes = result.length
+    call.empty_result = result.empty
+    if call.failed:
+        # Whatever a failed execution left behind is no result to be reused.
+        call.content_hash, call.content_missing = None, ContentMissing.FAILED

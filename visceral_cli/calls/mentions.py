@@ -1,0 +1,307 @@
+"""Arguments and results of a call that other records tell: model spans and log records.
+
+A model names the calls it asks for by id, with their arguments; where a tool's own span has no
+content, that is where it is. Only what a model answered is read, never the history it was given:
+that repeats every earlier call. Log records tell the content of the span they belong to (AWS's
+distribution moves it there), or of a call by its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import msgspec
+
+from visceral_cli.calls.canonical import NotJson, canonical_text, parse_json
+from visceral_cli.calls.tool_call import Mention
+from visceral_cli.contract.identity import NotCanonical
+from visceral_cli.ingest.span import LogRecord, Span
+
+ARGUMENTS, RESULT = "arguments", "result"
+"""What a mention may tell."""
+
+MAX_DEPTH = 8
+"""How deep in a message a request for a call is looked for."""
+
+_Object = Mapping[str, object]
+
+_ANSWERS = (
+    ("gen_ai.output.messages", '"tool_call"'),
+    ("ai.response.toolCalls", "toolCallId"),
+    ("gcp.vertex.agent.llm_response", "function_call"),
+    ("output.value", '"function_call"'),
+    ("langfuse.observation.output", "tool_calls"),
+)
+"""Attributes with a model's answer, and the text without which it asks for nothing."""
+
+_FLATTENED = (
+    (
+        "llm.output_messages.{}.message.tool_calls.{}.tool_call.",
+        "id",
+        "function.name",
+        "function.arguments",
+    ),
+    ("gen_ai.completion.{}.tool_calls.{}.", "id", "name", "arguments"),
+)
+_IDS = ("id", "call_id", "toolCallId", "toolUseId", "tool_call_id")
+_NAMES = ("name", "toolName", "tool_name")
+_ARGUMENTS = ("arguments", "args", "input")
+_WRAPPERS = ("toolUse", "function_call", "functionCall", "tool_call", "function")
+_WITHIN = (
+    "parts", "tool_calls", "toolCalls", "message", "messages", "content", "generations", "kwargs",
+    "output", "choices",
+)  # fmt: skip
+_TOOL_EVENT, _CHOICE_EVENT = "gen_ai.tool.message", "gen_ai.choice"
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    call_id: str
+    tool: str | None
+    arguments: str
+
+
+_KEYS = frozenset(
+    {
+        *(key for key, _ in _ANSWERS),
+        *(prefix.format(0, 0) + name for prefix, _, name, _ in _FLATTENED),
+        "events",
+    }
+)
+
+
+class _Part(msgspec.Struct):
+    """A part of a message of the GenAI conventions; other fields are passed over."""
+
+    type: str = ""
+    id: str | None = None
+    name: str | None = None
+    arguments: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Message(msgspec.Struct):
+    parts: list[_Part] = []
+
+
+_decode_messages = msgspec.json.Decoder(list[_Message]).decode
+
+
+def of_span(span: Span) -> list[Mention]:
+    """Return the arguments of the calls that a model span asks for."""
+    attributes = span.attributes
+    if not span.events and _KEYS.isdisjoint(attributes):
+        return []
+    if attributes.get("gen_ai.operation.name") == "execute_tool":
+        return []
+    found: list[_Asked] = []
+    for key, needed in _ANSWERS:
+        value = attributes.get(key)
+        if value is not None and (not isinstance(value, str) or needed in value):
+            quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
+            found += _asked_in(_parsed(value, needed)) if quick is None else quick
+    found += _flattened(attributes)
+    if "events" in attributes:  # pydantic-ai formats 1: its messages as one attribute
+        found += _asked_in(_choices(_parsed(attributes["events"], "tool_calls")))
+    for event in span.events:
+        if event.name == _CHOICE_EVENT:
+            for value in event.attributes.values():
+                found += _asked_in(_parsed(value, "ool"))
+    return _mentions(span.trace_id, found)
+
+
+def of_log(record: LogRecord) -> list[Mention]:
+    """Return the arguments and results that a log record holds."""
+    body = _parsed(record.body, "{")
+    if record.event_name == _TOOL_EVENT:
+        return _results_by_id(record, body)
+    if record.event_name in ("codex.tool_result", "claude_code.tool_result"):
+        return _coding_agent(record)
+    told = _mentions(record.trace_id, _asked_in(body))
+    if "gen_ai.output.messages" in record.attributes:
+        answer = _parsed(record.attributes["gen_ai.output.messages"], '"tool_call"')
+        told += _mentions(record.trace_id, _asked_in(answer))
+    if isinstance(body, dict) and "input" in body and "output" in body:
+        told += _content_of_span(record, body)
+    return told
+
+
+def _mentions(trace_id: str, found: list[_Asked]) -> list[Mention]:
+    return [
+        Mention(trace_id, None, asked.call_id, asked.tool, ARGUMENTS, asked.arguments)
+        for asked in dict.fromkeys(found)
+    ]
+
+
+def _quickly_asked(value: object) -> list[_Asked] | None:
+    """Read messages in the shape of the conventions, or return ``None``."""
+    if not isinstance(value, str):
+        return None
+    try:
+        messages = _decode_messages(value)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    found = []
+    for message in messages:
+        for part in message.parts:
+            if part.type == "tool_call" and part.id is not None:
+                text = bytes(part.arguments).decode()
+                if text.startswith('"'):
+                    text = str(parse_json(text).value)
+                if part.name is not None and text:
+                    found.append(_Asked(part.id, part.name, _text(text) or text))
+    return found
+
+
+def _parsed(value: object, needed: str) -> object:
+    """Return an attribute's value, JSON text read, or ``None`` if it lacks a text."""
+    if not isinstance(value, str):
+        return value
+    if needed not in value:
+        return None
+    try:
+        return parse_json(value).value
+    except NotJson:
+        return None
+
+
+def _asked_in(value: object, depth: int = 0) -> list[_Asked]:
+    return list(_walk(value, depth)) if value is not None else []
+
+
+def _walk(value: object, depth: int) -> Iterator[_Asked]:
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, str) and '"tool_calls"' in value:
+        value = _parsed(value, "{")
+    if isinstance(value, list):
+        for item in value:
+            yield from _walk(item, depth + 1)
+    elif isinstance(value, dict):
+        asked = _request(value)
+        if asked is not None:
+            yield asked
+            return
+        for key in _WITHIN:
+            if key in value:
+                yield from _walk(value[key], depth + 1)
+
+
+def _request(item: _Object) -> _Asked | None:
+    """Return the request for a call that one object is, in any of the shapes libraries write."""
+    inner = item
+    for wrapper in _WRAPPERS:
+        wrapped = item.get(wrapper)
+        if isinstance(wrapped, dict):
+            inner = cast("_Object", wrapped)
+            break
+    call_id = _first(inner, _IDS) or _first(item, _IDS)
+    # An answer's own id stands beside call_id (OpenAI's Responses API).
+    call_id = item.get("call_id", call_id)
+    name = _first(inner, _NAMES)
+    arguments = _first(inner, _ARGUMENTS)
+    text = _text(arguments)
+    if call_id is None or name is None or text is None:
+        return None
+    identifier = call_id if isinstance(call_id, str) else _text(call_id)
+    return None if identifier is None else _Asked(identifier, str(name), text)
+
+
+def _first(item: _Object, keys: tuple[str, ...]) -> object:
+    return next((item[key] for key in keys if item.get(key) is not None), None)
+
+
+def _text(value: object) -> str | None:
+    """Return a text as it is, but JSON objects as canonical JSON: several records may tell one."""
+    if isinstance(value, str):
+        return _respaced(value) if value[:1] == "{" else value
+    if value is None:
+        return None
+    try:
+        return canonical_text(value, plain=False)
+    except NotCanonical:
+        return None
+
+
+def _respaced(text: str) -> str:
+    try:
+        parsed = parse_json(text)
+        return canonical_text(parsed.value, plain=parsed.plain)
+    except (NotJson, NotCanonical):
+        return text
+
+
+def _choices(events: object) -> object:
+    if not isinstance(events, list):
+        return None
+    return [
+        event.get("message")
+        for event in events
+        if isinstance(event, dict) and event.get("event.name") == _CHOICE_EVENT
+    ]
+
+
+def _flattened(attributes: _Object) -> list[_Asked]:
+    """Read requests that stand in attributes of their own, numbered by message and by call."""
+    found: list[_Asked] = []
+    for prefix, id_key, name_key, arguments_key in _FLATTENED:
+        message = 0
+        while f"{prefix.format(message, 0)}{name_key}" in attributes:
+            call = 0
+            while f"{prefix.format(message, call)}{name_key}" in attributes:
+                start = prefix.format(message, call)
+                call_id = attributes.get(start + id_key)
+                arguments = _text(attributes.get(start + arguments_key))
+                if isinstance(call_id, str) and arguments is not None:
+                    found.append(_Asked(call_id, str(attributes[start + name_key]), arguments))
+                call += 1
+            message += 1
+    return found
+
+
+def _results_by_id(record: LogRecord, body: object) -> list[Mention]:
+    item = body if isinstance(body, dict) else record.attributes
+    call_id, content = item.get("id"), _text(item.get("content"))
+    if not isinstance(call_id, str) or content is None:
+        return []
+    return [Mention(record.trace_id, None, call_id, None, RESULT, content)]
+
+
+def _coding_agent(record: LogRecord) -> list[Mention]:
+    get = record.attributes.get
+    call_id = get("call_id") or get("tool_use_id")
+    if not isinstance(call_id, str):
+        return []
+    tool = get("tool_name")
+    name = tool if isinstance(tool, str) else None
+    told = (
+        (ARGUMENTS, _text(get("arguments") or get("tool_input"))),
+        (RESULT, _text(get("output"))),
+    )
+    return [
+        Mention(record.trace_id, None, call_id, name, what, text)
+        for what, text in told
+        if text is not None
+    ]
+
+
+def _content_of_span(record: LogRecord, body: _Object) -> list[Mention]:
+    """Read one input and one output message as the content of the span that the record names."""
+    told = ((ARGUMENTS, _only_message(body["input"])), (RESULT, _only_message(body["output"])))
+    return [
+        Mention(record.trace_id, record.span_id, None, None, what, text)
+        for what, text in told
+        if text is not None and record.span_id
+    ]
+
+
+def _only_message(side: object) -> str | None:
+    messages = side.get("messages") if isinstance(side, dict) else side
+    if isinstance(messages, list):
+        if len(messages) != 1:
+            return None
+        messages = messages[0]
+    for _ in range(2):
+        if not isinstance(messages, dict):
+            break
+        messages = messages.get("content", messages.get("message"))
+    return _text(messages) if isinstance(messages, str | dict | list) else None
