@@ -1,0 +1,91 @@
+"""Opening stores: their own, others', older ones, and those in use."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from visceral_cli.errors import UsageError
+from visceral_cli.store.database import is_store, open_store, temporary_store
+
+
+def test_a_new_store_is_for_its_owner_only(tmp_path):
+    path = tmp_path / "s.duckdb"
+    with open_store(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_store_is_told_by_its_content(tmp_path):
+    path = tmp_path / "s.jsonl"
+    with open_store(path):
+        pass
+    (tmp_path / "s.duckdb").write_text("{}")
+    assert is_store(path)
+    assert not is_store(tmp_path / "s.duckdb")
+    assert not is_store(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_store_of_another_schema_is_refused_and_left_as_it_is(tmp_path, version):
+    path = tmp_path / "s.duckdb"
+    with open_store(path) as store:
+        store.execute("UPDATE _schema SET version = ?", [version])
+    with pytest.raises(UsageError, match=f"schema {version}"), open_store(path):
+        pass
+    with duckdb.connect(str(path)) as store:
+        assert store.execute("SELECT version FROM _schema").fetchall() == [(version,)]
+
+
+def test_a_duckdb_file_of_somebody_else_is_refused(tmp_path):
+    path = tmp_path / "s.duckdb"
+    with duckdb.connect(str(path)) as store:
+        store.execute("CREATE TABLE theirs (x INTEGER)")
+    with pytest.raises(UsageError, match="not a store of visceral"), open_store(path):
+        pass
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "s.duckdb"
+    path.write_text("{}" * 10_000)
+    with pytest.raises(UsageError, match="cannot be opened as a store"), open_store(path):
+        pass
+
+
+def test_a_store_in_a_folder_that_is_not_there_is_refused(tmp_path):
+    with (
+        pytest.raises(UsageError, match="the folder does not exist"),
+        open_store(tmp_path / "none" / "s.duckdb"),
+    ):
+        pass
+
+
+def test_a_store_that_another_process_holds_is_refused(tmp_path):
+    path = tmp_path / "s.duckdb"
+    holder = (
+        "import sys, duckdb\n"
+        "with duckdb.connect(sys.argv[1]):\n"
+        "    print('held', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(UsageError, match="in use by another process"), open_store(path):
+            pass
+        child.communicate("")
+
+
+def test_a_temporary_store_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with temporary_store() as store:
+        store.execute("SELECT 1")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,257 @@
+"""Files into a store: pieces read in parallel, rows inserted in order, a file whole or not at all.
+
+Every file is one transaction: its rows and its ``input_file`` row appear together, so a load that
+was killed leaves whole files only, and the next one goes on with the first that is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+
+import duckdb
+
+from visceral_cli.errors import UsageError
+from visceral_cli.ingest.files import InputFile
+from visceral_cli.ingest.pieces import Piece
+from visceral_cli.ingest.read_file import Plan, plan_file
+from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
+from visceral_cli.loading.pool import (
+    ReadPieces,
+    available_cores,
+    reading_here,
+    reading_processes,
+)
+from visceral_cli.loading.texts import insert_texts
+from visceral_cli.loading.worker import PieceRows
+from visceral_cli.progress import Progress
+from visceral_cli.settings import ExtractSettings, Settings
+
+SMALL_INPUT_BYTES = 8 << 20
+"""Below this, starting processes costs more than they save."""
+
+_RECORD_TABLES = ("_span_record", "_call_record", "_mention", "damage", "input_file")
+
+
+@dataclass(slots=True)
+class LoadSummary:
+    """What one load did."""
+
+    loaded: int = 0
+    already_loaded: int = 0
+    replaced: int = 0
+    """Files that had been loaded before with other content."""
+
+
+@dataclass(slots=True)
+class _FileLoad:
+    """The counts of the file being loaded, and where its next piece begins."""
+
+    file: InputFile
+    file_id: int
+    digest: str | None
+    first_record: int
+    lines: int = 0
+    spans: int = 0
+    log_records: int = 0
+    skipped: int = 0
+    damage_counts: Counter[DamageKind] = field(default_factory=Counter)
+    damage_kept: Counter[DamageKind] = field(default_factory=Counter)
+
+
+def load_files(
+    store: duckdb.DuckDBPyConnection,
+    files: Sequence[InputFile],
+    settings: Settings,
+    progress: Progress,
+    *,
+    kept: bool,
+) -> LoadSummary:
+    """Load ``files`` into ``store``; with ``kept`` those it already holds are skipped by digest.
+
+    Raises:
+        UsageError: the store was filled under other settings of extraction.
+    """
+    _claim_settings(store, settings.extract)
+    summary = LoadSummary()
+    new = list(_new_files(store, files, summary, kept=kept))
+    total_bytes = sum(file.size for file, _ in new)
+    progress.start(total_bytes)
+    with ExitStack() as stack:
+        workers = settings.workers or available_cores()
+        if workers > 1 and total_bytes > SMALL_INPUT_BYTES:
+            read = stack.enter_context(reading_processes(workers, settings))
+        else:
+            read = reading_here(settings)
+        _load_all(store, new, settings, progress, read)
+    return summary
+
+
+def _load_all(
+    store: duckdb.DuckDBPyConnection,
+    new: Sequence[tuple[InputFile, str | None]],
+    settings: Settings,
+    progress: Progress,
+    read: ReadPieces,
+) -> None:
+    plans: list[Plan] = []
+
+    def pieces() -> Iterator[tuple[int, Piece]]:
+        for number, (file, _) in enumerate(new):
+            plans.append(plan_file(file, settings))
+            for piece in plans[number].pieces:
+                yield number, piece
+
+    current: _FileLoad | None = None
+    begun = 0
+    for number, rows_of_piece in read(pieces()):
+        while begun <= number:
+            _finish(store, current, plans[begun - 1])
+            current = _begin(store, *new[begun])
+            begun += 1
+        assert current is not None
+        for rows in rows_of_piece:
+            _insert(store, current, rows)
+            progress.advance(rows.input_bytes, rows.spans.num_rows)
+    while begun < len(new):  # files without a piece
+        _finish(store, current, plans[begun - 1])
+        current = _begin(store, *new[begun])
+        begun += 1
+    _finish(store, current, plans[begun - 1] if plans else None)
+
+
+def _new_files(
+    store: duckdb.DuckDBPyConnection,
+    files: Sequence[InputFile],
+    summary: LoadSummary,
+    *,
+    kept: bool,
+) -> Iterator[tuple[InputFile, str | None]]:
+    if not kept:
+        for file in files:
+            summary.loaded += 1
+            yield file, None
+        return
+    rows = store.execute("SELECT path, digest, file_id FROM input_file").fetchall()
+    digests = {digest for _, digest, _ in rows}
+    by_path = {path: file_id for path, _, file_id in rows}
+    for file in files:
+        digest = _digest(file)
+        if digest in digests:
+            summary.already_loaded += 1
+            continue
+        digests.add(digest)
+        if (old := by_path.get(file.name)) is not None:
+            summary.replaced += 1
+            _forget(store, old)
+        summary.loaded += 1
+        yield file, digest
+
+
+def _begin(store: duckdb.DuckDBPyConnection, file: InputFile, digest: str | None) -> _FileLoad:
+    store.execute("BEGIN TRANSACTION")
+    file_id, record = store.execute(
+        "SELECT (SELECT coalesce(max(file_id) + 1, 0) FROM input_file),"
+        " (SELECT coalesce(max(record) + 1, 0) FROM _span_record)"
+    ).fetchall()[0]
+    return _FileLoad(file, file_id, digest, record)
+
+
+def _finish(store: duckdb.DuckDBPyConnection, load: _FileLoad | None, plan: Plan | None) -> None:
+    if load is None or plan is None:
+        return
+    _insert_damage(store, load, plan.notes)
+    for kind, places in sorted(load.damage_counts.items()):
+        if places > (kept := load.damage_kept[kind]):
+            store.execute(
+                "INSERT INTO damage VALUES (?, ?, NULL, NULL, 'further places of this kind', ?)",
+                [load.file_id, kind, places - kept],
+            )
+    store.execute(
+        "INSERT INTO input_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            load.file_id,
+            load.file.name,
+            load.digest,
+            load.file.size,
+            plan.format,
+            load.lines,
+            load.spans,
+            load.log_records,
+            load.skipped,
+        ],
+    )
+    store.execute("COMMIT")
+
+
+def _insert(store: duckdb.DuckDBPyConnection, load: _FileLoad, rows: PieceRows) -> None:
+    values = [load.file_id, load.first_record]
+    for table, batch in (("_span_record", rows.spans), ("_call_record", rows.calls)):
+        if batch.num_rows:
+            columns = ", ".join(name for name in batch.schema.names if name != "record")
+            store.register("_batch", batch)
+            store.execute(
+                f"INSERT INTO {table} (file_id, record, {columns}) "  # noqa: S608 - our own names
+                f"SELECT $1, $2 + record, {columns} FROM _batch",
+                values,
+            )
+    if rows.mentions.num_rows:
+        store.register("_batch", rows.mentions)
+        store.execute("INSERT INTO _mention SELECT $1, * FROM _batch", values[:1])
+    insert_texts(store, rows.arguments, rows.results)
+    _insert_damage(store, load, rows)
+    load.lines += rows.lines
+    load.first_record += rows.spans.num_rows
+    load.spans += rows.spans.num_rows
+    load.log_records += rows.log_records
+    load.skipped += rows.skipped.total()
+
+
+def _insert_damage(
+    store: duckdb.DuckDBPyConnection, load: _FileLoad, read: PieceRows | Reading
+) -> None:
+    load.damage_counts += read.damage_counts
+    for found in read.damage:
+        if load.damage_kept[found.kind] < MAX_PLACES:
+            load.damage_kept[found.kind] += 1
+            line = None if found.line is None else found.line + load.lines
+            store.execute(
+                "INSERT INTO damage VALUES (?, ?, ?, ?, ?, 1)",
+                [load.file_id, found.kind, line, found.byte, found.what],
+            )
+
+
+def _forget(store: duckdb.DuckDBPyConnection, file_id: int) -> None:
+    """Remove a file whose content has changed; it is loaded anew."""
+    store.execute("BEGIN TRANSACTION")
+    for table in _RECORD_TABLES:
+        store.execute(f"DELETE FROM {table} WHERE file_id = ?", [file_id])  # noqa: S608 - ours
+    store.execute("COMMIT")
+
+
+def _digest(file: InputFile) -> str:
+    with file.path.open("rb") as content:
+        return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+
+
+def _claim_settings(store: duckdb.DuckDBPyConnection, settings: ExtractSettings) -> None:
+    """Note under which settings spans become calls, or refuse what was filled under others."""
+    ours = json.dumps(
+        {
+            "namespace": settings.namespace_attribute,
+            "tools": {name: asdict(tool) for name, tool in sorted(settings.tools.items())},
+        },
+        sort_keys=True,
+    )
+    (theirs,) = store.execute("SELECT settings FROM _schema").fetchall()[0]
+    if theirs is None:
+        store.execute("UPDATE _schema SET settings = ?", [ours])
+    elif theirs != ours:
+        raise UsageError(
+            "the store was filled with other settings (namespace, tools)",
+            hint="load the traces into another file, or use the settings of the first time",
+        )

@@ -1,0 +1,105 @@
+"""Pieces read in several processes, their rows in the order of the pieces."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from typing import Protocol
+
+from visceral_cli.calls.extract import Extractor
+from visceral_cli.errors import InputError
+from visceral_cli.ingest.json_window import WINDOW
+from visceral_cli.ingest.pieces import Piece
+from visceral_cli.loading.worker import PieceRows, read_all_rows, read_rows
+from visceral_cli.settings import Settings
+
+Owned = tuple[int, Piece]
+"""A piece, and the number of the file that it is from."""
+
+OwnedRows = tuple[int, Iterable[PieceRows]]
+
+
+class ReadPieces(Protocol):
+    """Reads pieces into rows, in the order of the pieces, holding few of them at a time."""
+
+    def __call__(self, pieces: Iterable[Owned]) -> Iterator[OwnedRows]:
+        """Yield the number of the file and the rows of each piece."""
+
+
+def reading_here(settings: Settings) -> ReadPieces:
+    """Read in this process: for small inputs."""
+
+    extractor = Extractor(settings.extract)
+
+    def read(pieces: Iterable[Owned]) -> Iterator[OwnedRows]:
+        for file, piece in pieces:
+            yield file, read_rows(piece, settings, extractor)
+
+    return read
+
+
+@contextmanager
+def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
+    """Read in ``count`` processes.
+
+    They come from a fork server: this process may already hold threads (DuckDB's), and forking
+    with threads can deadlock. Pieces are taken ahead by one a process, and a piece that is read as
+    a stream is read here, so memory stays bounded.
+    """
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(["visceral_cli.loading.worker"])
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_leave_interrupts_alone)
+    do = partial(read_all_rows, pickled_settings=pickle.dumps(settings))
+    extractor = Extractor(settings.extract)
+
+    def read(pieces: Iterable[Owned]) -> Iterator[OwnedRows]:
+        waiting: deque[tuple[int, Future[list[PieceRows]]]] = deque()
+        for file, piece in pieces:
+            if piece.is_packed or piece.length > WINDOW:
+                yield from _results(waiting, 0)
+                yield file, read_rows(piece, settings, extractor)
+            else:
+                waiting.append((file, pool.submit(do, piece)))
+                yield from _results(waiting, count + 1)
+        yield from _results(waiting, 0)
+
+    try:
+        yield read
+    except BrokenProcessPool as error:
+        raise InputError(
+            "a reading process was ended from outside, probably for lack of memory",
+            hint="read in one process: --workers 1",
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def _results(
+    waiting: deque[tuple[int, Future[list[PieceRows]]]], leave: int
+) -> Iterator[OwnedRows]:
+    while len(waiting) > leave:
+        file, future = waiting.popleft()
+        yield file, future.result()
+
+
+def _leave_interrupts_alone() -> None:
+    """Ctrl-C reaches the whole process group; only the parent shall answer it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

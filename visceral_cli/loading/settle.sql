@@ -1,0 +1,133 @@
+-- Reads _span_record, _call_record, _mention, _copy. Defines the views and macros by which
+-- settle.py fills _copy and tool_call.
+
+-- The records that are copies of another: of one span the record with the latest end stays, then
+-- the one with the most attributes, then the first.
+CREATE OR REPLACE TEMP VIEW _copies_found AS
+SELECT record
+FROM (
+    SELECT
+        record,
+        row_number() OVER (
+            PARTITION BY trace_id, span_id
+            ORDER BY end_ns DESC NULLS LAST, attributes DESC, record
+        ) AS place
+    FROM _span_record
+)
+WHERE place > 1;
+
+-- One row per call record whose span is no copy.
+CREATE OR REPLACE TEMP VIEW _call_told AS
+SELECT *
+FROM _call_record
+WHERE record NOT IN (SELECT record FROM _copy);
+
+-- One row per call record, argument or result that another record tells: by the span it names, or
+-- by its call id within the trace. ``texts`` above 1: they contradict each other.
+CREATE OR REPLACE TEMP VIEW _told_elsewhere AS
+WITH open_call AS (
+    SELECT record, position, trace_id, span_id, call_id, tool, identity_missing, content_missing
+    FROM _call_told
+    WHERE identity_missing = 'not-captured' OR content_missing = 'not-captured'
+),
+match AS (
+    SELECT open_call.record, open_call.position, identity_missing, content_missing, what, text
+    FROM open_call
+    JOIN _mention ON _mention.trace_id = open_call.trace_id AND _mention.span_id = open_call.span_id
+    UNION ALL
+    SELECT open_call.record, open_call.position, identity_missing, content_missing, what, text
+    FROM open_call
+    JOIN _mention ON _mention.trace_id = open_call.trace_id AND _mention.call_id = open_call.call_id
+    WHERE _mention.tool IS NULL OR _mention.tool = open_call.tool
+)
+SELECT record, position, what, min(text) AS text, count(DISTINCT text) AS texts
+FROM match
+WHERE (what = 'arguments' AND identity_missing = 'not-captured')
+   OR (what = 'result' AND content_missing = 'not-captured')
+GROUP BY record, position, what;
+
+-- One row per call that runs while another with its call id and tool does: the traces of both.
+CREATE OR REPLACE TEMP VIEW _same_id_at_once AS
+WITH repeated AS (
+    SELECT hash(call_id) AS id
+    FROM _call_told
+    WHERE call_id IS NOT NULL
+    GROUP BY id
+    HAVING count(*) > 1
+),
+earlier AS (
+    SELECT
+        trace_id,
+        start_ns,
+        max(end_ns) OVER same_id_before              AS end_before,
+        max_by(trace_id, end_ns) OVER same_id_before AS trace_before
+    FROM _call_told
+    WHERE hash(call_id) IN (SELECT id FROM repeated)
+    WINDOW same_id_before AS (
+        PARTITION BY call_id, tool
+        ORDER BY start_ns, end_ns, record
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+)
+SELECT DISTINCT trace_before, trace_id
+FROM earlier
+WHERE start_ns <= end_before;
+
+-- One row per trace in which several instrumentations, or both sides of a connection, tell of one
+-- tool, or spans tell the phases of a call.
+CREATE OR REPLACE TEMP VIEW _told_by_several AS
+SELECT DISTINCT trace_id
+FROM _call_told
+GROUP BY trace_id, tool
+HAVING min(convention) <> max(convention)
+    OR min(scope) <> max(scope)
+    OR min(span_kind) <> max(span_kind)
+    OR bool_or(convention IN ('openinference-beeai', 'claude-code-execution'));
+
+-- One row per trace whose spans agree on one session, user or agent: what a call of the trace
+-- whose own span names none belongs to.
+CREATE OR REPLACE TEMP VIEW _trace_who AS
+SELECT
+    trace_id,
+    CASE WHEN min(session) = max(session) THEN min(session) END AS session,
+    CASE WHEN min(user_id) = max(user_id) THEN min(user_id) END AS user_id,
+    CASE WHEN min(agent) = max(agent) THEN min(agent) END       AS agent
+FROM span
+GROUP BY trace_id;
+
+-- What a row of _call_joined stands for or has absorbed.
+CREATE OR REPLACE TEMP TABLE _replaced (record BIGINT NOT NULL, position INTEGER NOT NULL);
+
+-- One row per call, in the order of time.
+CREATE OR REPLACE TEMP VIEW _call_order AS
+WITH call AS (
+    SELECT record, position, trace_id, span_id, start_ns, end_ns
+    FROM _call_told
+    WHERE NOT EXISTS (
+        SELECT 1 FROM _replaced
+        WHERE _replaced.record = _call_told.record AND _replaced.position = _call_told.position
+    )
+    UNION ALL
+    SELECT record, position, trace_id, span_id, start_ns, end_ns
+    FROM _call_joined
+)
+SELECT
+    row_number() OVER (
+        ORDER BY start_ns NULLS LAST, end_ns, trace_id, span_id, position
+    ) - 1 AS call_key,
+    record,
+    position,
+    trace_id
+FROM call;
+
+-- The same, and what the other spans of its trace say of whom it belongs to.
+CREATE OR REPLACE TEMP VIEW _call_order_with_who AS
+SELECT
+    call_key,
+    record,
+    position,
+    session,
+    user_id,
+    agent
+FROM _call_order
+LEFT JOIN _trace_who USING (trace_id);

@@ -1,0 +1,28 @@
+"""Arguments and results into the store, each text once."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+
+_ARGUMENTS = """
+INSERT INTO argument_text
+SELECT hash, text FROM _batch
+WHERE hash NOT IN (SELECT arguments_hash FROM argument_text)
+"""
+_RESULTS = """
+INSERT INTO result_text
+SELECT hash, text FROM _batch
+WHERE hash NOT IN (SELECT content_hash FROM result_text)
+"""
+
+
+def insert_texts(
+    store: duckdb.DuckDBPyConnection, arguments: pa.RecordBatch, results: pa.RecordBatch
+) -> None:
+    """Add distinct (hash, text) rows that are not yet there."""
+    for batch, insert in ((arguments, _ARGUMENTS), (results, _RESULTS)):
+        if batch.num_rows:
+            store.register("_batch", batch)
+            store.execute(insert)
+            store.unregister("_batch")

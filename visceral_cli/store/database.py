@@ -1,0 +1,111 @@
+"""Opening a store, temporary or kept, and running the package's own SQL files on it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+
+from visceral_cli.errors import UsageError
+
+SCHEMA_VERSION = 1
+
+MEMORY_LIMIT = "256MB"
+"""What DuckDB may hold before it moves blocks to its temporary folder."""
+
+
+def run_file(store: duckdb.DuckDBPyConnection, package: str, name: str) -> None:
+    """Run the ``.sql`` file ``name`` of ``package``: definitions only, safe to run twice."""
+    store.execute((resources.files(package) / name).read_text(encoding="utf-8"))
+
+
+@contextmanager
+def temporary_store() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A store that is gone afterwards; what memory does not hold lies in a private folder."""
+    folder = Path(tempfile.mkdtemp(prefix="visceral-"))
+    store = duckdb.connect(config=_config(folder))
+    try:
+        _create(store)
+        yield store
+    finally:
+        store.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def open_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The store in the file ``path``, made when it is not there.
+
+    Raises:
+        UsageError: the file is no store, one of another schema version, or in use.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="visceral-"))
+    new = not path.exists()
+    try:
+        with closing(_connect(path, folder)) as store:
+            if new:
+                path.chmod(0o600)  # arguments and results may lie in it
+            _check(store, path)
+            _create(store)
+            yield store
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _connect(path: Path, folder: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(str(path), config=_config(folder))
+    except duckdb.Error as error:
+        raise UsageError(_refusal(path, error)) from error
+
+
+def is_store(path: Path) -> bool:
+    """Whether ``path`` is a DuckDB file, by its content."""
+    try:
+        with path.open("rb") as file:
+            return file.read(12)[8:12] == b"DUCK"
+    except OSError:
+        return False
+
+
+def _config(folder: Path) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": str(folder),
+        "preserve_insertion_order": False,
+    }
+
+
+def _create(store: duckdb.DuckDBPyConnection) -> None:
+    run_file(store, "visceral_cli.store", "schema.sql")
+    if not store.execute("SELECT count(*) FROM _schema").fetchall()[0][0]:
+        store.execute("INSERT INTO _schema VALUES (?, NULL)", [SCHEMA_VERSION])
+
+
+def _check(store: duckdb.DuckDBPyConnection, path: Path) -> None:
+    tables = {row[0] for row in store.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if not tables:
+        return
+    if "_schema" not in tables:
+        raise UsageError(f"{path}: a DuckDB file, but not a store of visceral")
+    versions = store.execute("SELECT version FROM _schema").fetchall()
+    if versions and versions != [(SCHEMA_VERSION,)]:
+        raise UsageError(
+            f"{path}: a store of schema {versions[0][0]}, but this version of visceral "
+            f"reads schema {SCHEMA_VERSION}",
+            hint="load the traces anew into another file: visceral ingest INPUT --store FILE",
+        )
+
+
+def _refusal(path: Path, error: duckdb.Error) -> str:
+    text = str(error)
+    if "lock" in text.lower():
+        return f"{path}: the store is in use by another process"
+    if not path.parent.is_dir():
+        return f"{path}: the folder does not exist"
+    return f"{path}: cannot be opened as a store"
