@@ -1,0 +1,1 @@
+"""Tool calls to groups, freshness and savings."""

@@ -1,0 +1,279 @@
+"""All calls of a store as columns of numbers, one pass over ``tool_call``.
+
+Texts become small codes in order of first appearance, so that whatever follows is arithmetic on
+arrays; names are looked up again only for the rows that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from visceral_cli.analysis.history import Codes, Flags, Places
+from visceral_cli.analysis.names import name_table
+from visceral_cli.analysis.tools import Attested, ToolFacts, ToolName, tool_facts
+from visceral_cli.settings import Settings
+from visceral_cli.store.database import run_file
+
+Numbers = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+
+NONE = -1
+"""No identity, result, source or cost: in columns where every other value is 0 or more."""
+
+NANO = 1_000_000_000
+"""Times are counted in nanoseconds and money in nanodollars: sums of them are exact, so they do
+not depend on the order."""
+
+_BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class CallColumns:
+    """Every call in row order: position i is ``call_key`` i.
+
+    Rows are in order of (start, end); rows without a start come last.
+    """
+
+    tools: tuple[ToolFacts, ...]
+    """By tool code, in order of first appearance."""
+    tool: Codes
+    run: Codes
+    """Code of the trace."""
+    run_keys: Keys
+    """By code of the trace, the hash of its id."""
+    service: Codes
+    identity: Codes
+    """Code of namespace, tool, kind, version, hash version and input hash (scope ``trace``: and
+    trace); `NONE` without one. The identities of one tool are neighbours."""
+    identity_starts: Numbers
+    """The first identity code of each tool, and in the end the number of identities."""
+    start_ns: Numbers
+    """0 where unknown, as ``end_ns``."""
+    end_ns: Numbers
+    has_start: Flags
+    has_end: Flags
+    content: Codes
+    """Code of the result; `NONE` where it is not known."""
+    failed: Flags
+    empty_result: Flags
+    ran: Flags
+    """Really executed: not answered from a stored result by the runtime."""
+    verified: Flags
+    """Answered from a stored result and really executed as well."""
+    writer: Flags
+    cost_nanousd: Numbers
+    """`NONE` where nothing is known."""
+    span_key: Keys
+    """Equal for calls of one span."""
+    parent_key: Keys
+    """The span key of the parent span, 0 for a root."""
+
+    @property
+    def runs(self) -> int:
+        """The number of traces."""
+        return len(self.run_keys)
+
+    @property
+    def identities(self) -> int:
+        """The number of identities."""
+        return int(self.identity_starts[-1])
+
+    @property
+    def timed(self) -> Flags:
+        """Whether start and end are known, and in order."""
+        return self.has_start & self.has_end & (self.end_ns >= self.start_ns)
+
+    @property
+    def duration_ns(self) -> Numbers:
+        """End minus start, 0 where unknown."""
+        return self.duration_of(np.arange(len(self)))
+
+    def duration_of(self, rows: Places) -> Numbers:
+        """Return end minus start of these calls, 0 where unknown."""
+        lasts = self.end_ns[rows] - self.start_ns[rows]
+        return np.where(self.has_start[rows] & self.has_end[rows] & (lasts > 0), lasts, 0)
+
+    def cost_usd(self, rows: Places) -> float | None:
+        """Return the known cost of these calls; ``None`` where none of them has one."""
+        known = self.cost_nanousd[rows]
+        known = known[known >= 0]
+        if not len(known) and (len(rows) or not (self.cost_nanousd >= 0).any()):
+            return None
+        return int(known.sum()) / NANO
+
+    def __len__(self) -> int:
+        return len(self.tool)
+
+
+def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColumns:
+    """Return all calls of the store, with what spans and settings say of their tools."""
+    run_file(store, "visceral_cli.analysis", "columns.sql")
+    read = _read_columns(store, by_trace=settings.scope == "trace")
+    tool, tool_keys = _coded(read.pop("tool_key"))
+    run, run_keys = _coded(read.pop("run_key"))
+    service, _ = _coded(read.pop("service_key"))
+    identity, _ = _coded(read.pop("identity_key"))
+    identity, identity_starts = _by_tool(identity, tool, len(tool_keys))
+    content, _ = _coded(read.pop("content_key"))
+    tools = _tools(store, tool, first_rows(tool, len(tool_keys)), read, settings)
+    writers = np.array([facts.writer for facts in tools], np.bool_)
+    return CallColumns(
+        tools=tools,
+        tool=tool,
+        run=run,
+        run_keys=run_keys,
+        identity=identity,
+        identity_starts=identity_starts,
+        service=service,
+        writer=writers[tool],
+        cost_nanousd=_costs(read.pop("cost_usd"), tool, tools),
+        start_ns=read["start_ns"],
+        end_ns=read["end_ns"],
+        has_start=read["has_start"],
+        has_end=read["has_end"],
+        content=content,
+        failed=read["failed"],
+        empty_result=read["empty_result"],
+        ran=read["ran"],
+        verified=read["verified"],
+        span_key=read["span_key"],
+        parent_key=read["parent_key"],
+    )
+
+
+def first_rows(codes: Codes, count: int) -> Numbers:
+    """Return for each of the codes 0 .. ``count`` - 1 the first row that has it."""
+    first = np.full(count, len(codes), np.int64)
+    known = np.flatnonzero(codes >= 0)[::-1]
+    first[codes[known]] = known
+    return first
+
+
+_TYPES: Mapping[str, DTypeLike] = {
+    "tool_key": np.uint64,
+    "run_key": np.uint64,
+    "service_key": np.uint64,
+    "span_key": np.uint64,
+    "parent_key": np.uint64,
+    "identity_key": np.uint64,
+    "content_key": np.uint64,
+    "start_ns": np.int64,
+    "end_ns": np.int64,
+    "has_start": np.bool_,
+    "has_end": np.bool_,
+    "failed": np.bool_,
+    "empty_result": np.bool_,
+    "ran": np.bool_,
+    "verified": np.bool_,
+    "readonly": np.int8,
+    "replay_safe": np.int8,
+    "freshness_override": np.float64,
+    "cost_usd": np.float64,
+}
+
+
+def _read_columns(store: duckdb.DuckDBPyConnection, *, by_trace: bool) -> dict[str, NDArray[Any]]:
+    """Read batch by batch into arrays of the final length: a store keeps no order of its own."""
+    (count,) = store.execute("SELECT count(*) FROM tool_call").fetchall()[0]
+    columns: dict[str, NDArray[Any]] = {
+        name: np.empty(count, kind) for name, kind in _TYPES.items()
+    }
+    selected = store.sql("SELECT * FROM _call_column($by_trace)", params={"by_trace": by_trace})
+    for batch in selected.to_arrow_reader(_BATCH_ROWS):
+        rows = batch.column("call_key").to_numpy()
+        for name, column in columns.items():
+            column[rows] = batch.column(name).to_numpy(zero_copy_only=False)
+    return columns
+
+
+def _coded(keys: Keys) -> tuple[Codes, Keys]:
+    """Return codes in order of first appearance, `NONE` for the key 0, and the key of each code.
+
+    By sorting: a table of a million keys would take ten times the memory.
+    """
+    if not len(keys):
+        return np.zeros(0, np.int32), keys
+    order = np.argsort(keys).astype(np.int32)
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    known, lengths = ordered[starts], np.diff(starts, append=len(keys))
+    del ordered
+    first = np.minimum.reduceat(order, starts)
+    if known[0] == 0:
+        first[0] = len(keys)  # behind all others
+    by_first = np.argsort(first)
+    codes_of = np.empty(len(known), np.int32)
+    codes_of[by_first] = np.arange(len(known))
+    if known[0] == 0:
+        codes_of[0] = NONE
+        by_first = by_first[:-1]
+    codes = np.empty(len(keys), np.int32)
+    codes[order] = np.repeat(codes_of, lengths)
+    return codes, known[by_first]
+
+
+def _by_tool(identity: Codes, tool: Codes, tools: int) -> tuple[Codes, Numbers]:
+    """Return the identity codes ordered by tool first, and where those of each tool begin."""
+    count = int(identity.max(initial=NONE)) + 1
+    tool_of = tool[first_rows(identity, count)].astype(np.int64)
+    order = np.sort(tool_of * count + np.arange(count)) % max(count, 1)
+    renamed = np.empty(count + 1, np.int32)
+    renamed[order] = np.arange(count)
+    renamed[NONE] = NONE
+    starts = np.concatenate(([0], np.cumsum(np.bincount(tool_of, minlength=tools))))
+    return renamed[identity], starts
+
+
+def _tools(
+    store: duckdb.DuckDBPyConnection,
+    tool: Codes,
+    rows: Numbers,
+    read: dict[str, NDArray[Any]],
+    settings: Settings,
+) -> tuple[ToolFacts, ...]:
+    """Return the facts of every tool; takes the columns of what spans attest out of ``read``."""
+    readonly = _attested_flags(tool, len(rows), read.pop("readonly"))
+    replay_safe = _attested_flags(tool, len(rows), read.pop("replay_safe"))
+    freshness = _smallest(tool, len(rows), read.pop("freshness_override"))
+    names = name_table(store, rows).select(["namespace", "tool", "kind"]).to_pylist()
+    return tuple(
+        tool_facts(
+            ToolName(**name),
+            Attested(readonly[code], replay_safe[code], freshness[code]),
+            settings.extract.tools,
+            settings.prices,
+        )
+        for code, name in enumerate(names)
+    )
+
+
+def _attested_flags(tool: Codes, tools: int, told: NDArray[np.int8]) -> list[bool | None]:
+    """Return what all spans of each tool say: False beats True beats nothing."""
+    denied = np.bincount(tool[told == 0], minlength=tools) > 0
+    attested = np.bincount(tool[told == 1], minlength=tools) > 0
+    return [
+        False if no else (True if yes else None) for no, yes in zip(denied, attested, strict=True)
+    ]
+
+
+def _smallest(tool: Codes, tools: int, told: NDArray[np.float64]) -> list[float | None]:
+    smallest = np.full(tools, np.inf)
+    known = ~np.isnan(told)
+    np.minimum.at(smallest, tool[known], told[known])
+    return [None if bound == np.inf else float(bound) for bound in smallest]
+
+
+def _costs(cost_usd: NDArray[np.float64], tool: Codes, tools: Sequence[ToolFacts]) -> Numbers:
+    """Return the cost of each call: its own, else the price of its tool."""
+    prices = np.array([np.nan if t.price_usd is None else t.price_usd for t in tools], np.float64)
+    cost = np.where(cost_usd >= 0, cost_usd, prices[tool])
+    known = np.isfinite(cost)
+    if not known.any():
+        return np.broadcast_to(np.int64(NONE), len(cost))  # takes no memory
+    return np.where(known, np.rint(np.where(known, cost, 0) * NANO), NONE).astype(np.int64)

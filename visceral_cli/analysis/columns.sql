@@ -1,0 +1,34 @@
+-- Reads tool_call. Defines _call_column.
+
+-- One row per call: what an analysis reads of it as plain numbers, without NULLs. Texts become
+-- 64-bit hashes: that any two of a million texts meet in one has a probability of 3e-8.
+CREATE OR REPLACE TEMP MACRO _call_column(by_trace) AS TABLE
+SELECT
+    call_key,
+    hash(namespace, tool, kind)          AS tool_key,
+    hash(trace_id)                       AS run_key,
+    hash(coalesce(service, ''))          AS service_key,
+    hash(trace_id, span_id)              AS span_key,
+    CASE WHEN parent_span_id IS NULL THEN 0::UBIGINT ELSE hash(trace_id, parent_span_id) END
+                                         AS parent_key,   -- 0: a root
+    CASE                                      -- 0: no identity
+        WHEN input_hash IS NULL THEN 0::UBIGINT
+        WHEN by_trace
+            THEN hash(namespace, tool, kind, version, hash_v, input_hash, trace_id)
+        ELSE hash(namespace, tool, kind, version, hash_v, input_hash)
+    END                                  AS identity_key,
+    CASE WHEN content_hash IS NULL THEN 0::UBIGINT ELSE hash(content_hash) END
+                                         AS content_key,  -- 0: unknown
+    coalesce(start_ns, 0)                AS start_ns,
+    coalesce(end_ns, 0)                  AS end_ns,
+    start_ns IS NOT NULL                 AS has_start,
+    end_ns IS NOT NULL                   AS has_end,
+    failed,
+    empty_result,
+    served_decision_id IS NULL OR verify_match IS NOT NULL AS ran,
+    verify_match IS NOT NULL             AS verified,
+    coalesce(readonly::TINYINT, -1)      AS readonly,     -- -1: the span says nothing
+    coalesce(replay_safe::TINYINT, -1)   AS replay_safe,
+    coalesce(freshness_override, 'nan'::DOUBLE) AS freshness_override,
+    coalesce(cost_usd, 'nan'::DOUBLE)    AS cost_usd
+FROM tool_call;

@@ -1,0 +1,111 @@
+"""Which spans lie inside of which calls, and which of the others have no span below them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from visceral_cli.analysis.columns import NONE, CallColumns, Keys
+from visceral_cli.analysis.history import Codes, Flags, Times
+from visceral_cli.store.database import run_file
+
+
+@dataclass(frozen=True, slots=True)
+class SpanTree:
+    """The calls in the trees of spans, and beside them the leaf spans that are no calls."""
+
+    caller: Codes
+    """By ``call_key``: the nearest call whose span lies above; `NONE` where there is none."""
+    leaf: Flags
+    """By ``call_key``: no span lies below."""
+    other_run: Codes
+    """One element per leaf span that is no call: its trace ..."""
+    other_start_ns: Times
+    other_end_ns: Times
+    other_caller: Codes
+    """... and the nearest call above it."""
+
+    def within(self, chosen: Flags) -> Flags:
+        """Return which calls lie inside of a chosen call, at any depth."""
+        inner = np.flatnonzero(self.caller >= 0)
+        caller = self.caller[inner]
+        inside = np.zeros(len(chosen), np.bool_)
+        found = chosen[caller]
+        while not np.array_equal(found, inside[inner]):
+            inside[inner] = found
+            found = (chosen | inside)[caller]
+        return inside
+
+
+def read_spans(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> SpanTree:
+    """Return the trees of the spans of all traces that have a call."""
+    runs = np.arange(calls.runs, dtype=np.int32)
+    store.register("_run", pa.table({"run_key": calls.run_keys, "run": runs}))
+    store.register("_call_span", pa.table({"span_key": calls.span_key}))
+    run_file(store, "visceral_cli.analysis", "spans.sql")
+    spans = store.sql("SELECT * FROM _other_span()").to_arrow_table()
+    store.unregister("_run")
+    store.unregister("_call_span")
+    span_key, parent_key, run, start_ns, end_ns = (
+        spans.column(name).to_numpy()
+        for name in ("span_key", "parent_key", "run", "start_ns", "end_ns")
+    )
+    del spans
+    parents = np.unique(np.concatenate((parent_key, calls.parent_key)))
+    leaf = ~_among(span_key, parents)
+    call_leaf = ~_among(calls.span_key, parents)
+    caller, other_caller = _callers(calls, call_leaf, span_key, parent_key)
+    return SpanTree(
+        caller=caller,
+        leaf=call_leaf,
+        other_run=run[leaf],
+        other_start_ns=start_ns[leaf],
+        other_end_ns=end_ns[leaf],
+        other_caller=other_caller[leaf],
+    )
+
+
+def _callers(
+    calls: CallColumns, call_leaf: Flags, span_key: Keys, parent_key: Keys
+) -> tuple[Codes, Codes]:
+    """Return the nearest call above each call and above each other span, level by level."""
+    of_call = np.full(len(calls), NONE, np.int32)
+    of_other = np.full(len(span_key), NONE, np.int32)
+    above = np.flatnonzero(~call_leaf).astype(np.int32)  # the calls that own this level ...
+    keys = calls.span_key[above]  # ... and the spans at its top
+    while len(keys):
+        keys, first = np.unique(keys, return_index=True)
+        above = above[first]
+        _adopt(of_call, calls.parent_key, keys, above)
+        adopted = _adopt(of_other, parent_key, keys, above)
+        keys, above = span_key[adopted], of_other[adopted]
+    return _without_circles(of_call), of_other
+
+
+def _without_circles(caller: Codes) -> Codes:
+    """Let calls that damaged parents put inside of themselves be inside of nothing."""
+    inner = np.flatnonzero(caller >= 0)
+    above = np.append(caller, NONE)
+    for _ in range(len(inner).bit_length()):
+        above = above[above]  # twice as far up; NONE stays NONE
+    caller[inner[above[inner] >= 0]] = NONE
+    return caller
+
+
+def _adopt(caller: Codes, parent_key: Keys, keys: Keys, above: Codes) -> Codes:
+    """Note the callers of the rows whose parents are ``keys``; return the rows, each once ever."""
+    place = pc.index_in(pa.array(parent_key), value_set=pa.array(keys)).fill_null(NONE).to_numpy()
+    rows = np.flatnonzero((place >= 0) & (caller == NONE)).astype(np.int32)
+    caller[rows] = above[place[rows]]
+    return rows
+
+
+def _among(keys: Keys, wanted: Keys) -> Flags:
+    found: Flags = pc.is_in(pa.array(keys), value_set=pa.array(wanted)).to_numpy(
+        zero_copy_only=False
+    )
+    return found
