@@ -1,0 +1,75 @@
+"""The program in a pseudo-terminal: what a person sees."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HOSTILE = "\x1b[2J\x1b[31mred\x1b]8;;http://x\x07[bold]\n\u202e" + "x" * 10_000
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+
+Show = Callable[..., str]
+
+
+@pytest.fixture
+def show(command: list[str], child_environment: dict[str, str], tmp_path: Path) -> Show:
+    """Run in a terminal of the given size and return what it was sent on stdout."""
+
+    def run(*arguments: str, columns: int = 100, lines: int = 24, **variables: str) -> str:
+        master, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        with subprocess.Popen(
+            [*command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=terminal,
+            stderr=subprocess.DEVNULL,
+            env=child_environment | variables,
+            cwd=tmp_path,
+        ) as child:
+            os.close(terminal)
+            shown = b""
+            try:
+                while piece := os.read(master, 65536):
+                    shown += piece
+            except OSError:
+                pass  # the other end is closed
+        os.close(master)
+        assert child.returncode == 0
+        return shown.decode().replace("\r\n", "\n")
+
+    return run
+
+
+def test_the_first_screen_fits_24_lines_of_100_columns(show: Show, traces: Path) -> None:
+    lines = COLOR.sub("", show("analyze", "traces")).splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("output_format", ["table", "csv"])
+def test_a_hostile_tool_name_stays_text(
+    show: Show, traces: Path, write_spans: Callable[..., None], output_format: str
+) -> None:
+    write_spans(traces / "spans.jsonl", [(HOSTILE, {"a": 1}, {"b": 2})] * 3)
+    shown = COLOR.sub("", show("analyze", "traces", "-f", output_format))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+    assert "\\x1b[2J" in shown or "\\u001b[2J" in shown or "\\\\x1b" in shown
+
+
+def test_color_is_for_terminals_and_can_be_taken_away(show: Show, traces: Path) -> None:
+    assert COLOR.search(show("analyze", "traces"))
+    assert not COLOR.search(show("analyze", "traces", NO_COLOR="1"))
+
+
+def test_rules_are_plain_json_in_a_terminal_too(show: Show, traces: Path) -> None:
+    assert json.loads(show("rules", "traces")) == {"format": 1, "rules": []}

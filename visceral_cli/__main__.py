@@ -1,0 +1,6 @@
+"""``python -m visceral_cli``: the same as the command ``visceral``."""
+
+from visceral_cli.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Every setting a user can give: its key in ``pyproject.toml``, its option, its variable.
+
+A key has the name of its option. Adding a setting is adding a line here and a field in
+``visceral_cli.settings``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from visceral_cli.cli import readers
+from visceral_cli.cli.durations import parse_duration
+from visceral_cli.cli.key_file import parse_keys
+from visceral_cli.cli.shares import parse_share
+from visceral_cli.cli.times import parse_time
+from visceral_cli.settings import ExtractSettings, FreshnessSettings, Settings
+
+T = TypeVar("T")
+
+_EXTRACT = ExtractSettings()
+_FRESHNESS = FreshnessSettings()
+_SETTINGS = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One setting; ``parse`` takes TOML values and the text of an option or a variable."""
+
+    key: str
+    """Its place below ``[tool.visceral]``, such as ``rules.verify-rate``."""
+    default: T
+    parse: Callable[[object], T]
+    environment: str | None = None
+    option: bool = True
+    in_file: bool = True
+    is_path: bool = False
+    """A relative path in a file is meant from that file's folder."""
+    is_secret: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its option, without the dashes."""
+        return self.key.rpartition(".")[2]
+
+    @property
+    def parameter(self) -> str:
+        """The name of its parameter in the commands."""
+        return self.name.replace("-", "_")
+
+
+INPUTS: Setting[tuple[str, ...]] = Setting(
+    "inputs", (), readers.parse_texts, option=False, is_path=True
+)
+EXCLUDE: Setting[tuple[str, ...]] = Setting("exclude", (), readers.parse_texts)
+SINCE: Setting[int | None] = Setting("since", None, parse_time)
+UNTIL: Setting[int | None] = Setting("until", None, parse_time)
+TOOL: Setting[tuple[str, ...]] = Setting("tool", (), readers.parse_texts)
+STRICT: Setting[bool] = Setting("strict", _SETTINGS.strict, readers.parse_flag)
+SCOPE: Setting[str] = Setting("scope", _SETTINGS.scope, readers.one_of("all", "trace"))
+NAMESPACE: Setting[str | None] = Setting(
+    "namespace", _EXTRACT.namespace_attribute, readers.parse_text_or_none
+)
+KEY_FILE: Setting[Path | None] = Setting("key-file", None, readers.parse_path, is_path=True)
+WORKSPACE_KEY: Setting[dict[str, bytes]] = Setting(
+    "workspace-key",
+    {},
+    parse_keys,
+    environment="VISCERAL_WORKSPACE_KEY",
+    option=False,
+    in_file=False,
+    is_secret=True,
+)
+STORE: Setting[Path | None] = Setting(
+    "store", None, readers.parse_path, environment="VISCERAL_STORE", is_path=True
+)
+WORKERS: Setting[int | None] = Setting("workers", None, readers.at_least(1))
+PRICE: Setting[dict[str, float]] = Setting("price", {}, readers.parse_prices, in_file=False)
+OUTPUT_FORMAT: Setting[str | None] = Setting(
+    "output-format", None, readers.parse_text, environment="VISCERAL_OUTPUT_FORMAT"
+)
+OUTPUT: Setting[Path | None] = Setting(
+    "output", None, readers.parse_path, environment="VISCERAL_OUTPUT", is_path=True
+)
+TOP: Setting[int | None] = Setting("top", None, readers.at_least(0))
+
+MAX_FRESHNESS: Setting[float | None] = Setting("rules.max-freshness", None, parse_duration)
+VERIFY_RATE: Setting[float] = Setting("rules.verify-rate", _SETTINGS.verify_rate, parse_share)
+MAX_STALE_RATE: Setting[float] = Setting(
+    "rules.max-stale-rate", _FRESHNESS.max_stale_rate, readers.inner_share
+)
+CONFIDENCE: Setting[float] = Setting("rules.confidence", _FRESHNESS.confidence, readers.inner_share)
+INCLUDE_EMPTY_RESULTS: Setting[bool] = Setting(
+    "rules.include-empty-results", _SETTINGS.include_empty_results, readers.parse_flag
+)
+BLOCKS: Setting[int] = Setting("rules.blocks", _FRESHNESS.blocks, readers.at_least(2), option=False)
+SPAN_FACTOR: Setting[float] = Setting(
+    "rules.span-factor", _FRESHNESS.span_factor, readers.parse_factor, option=False
+)
+MIN_RESULTS: Setting[int] = Setting(
+    "rules.min-results", _FRESHNESS.min_results, readers.at_least(1), option=False
+)
+MIN_RUNS: Setting[int] = Setting(
+    "rules.min-runs", _FRESHNESS.min_runs, readers.at_least(1), option=False
+)
+MULTIPLICITY: Setting[str] = Setting(
+    "rules.multiplicity", "fdr", readers.one_of("fdr", "none"), option=False
+)
+
+SETTINGS: tuple[Setting[Any], ...] = (
+    INPUTS,
+    EXCLUDE,
+    SINCE,
+    UNTIL,
+    TOOL,
+    STRICT,
+    SCOPE,
+    NAMESPACE,
+    KEY_FILE,
+    WORKSPACE_KEY,
+    STORE,
+    WORKERS,
+    PRICE,
+    OUTPUT_FORMAT,
+    OUTPUT,
+    TOP,
+    MAX_FRESHNESS,
+    VERIFY_RATE,
+    MAX_STALE_RATE,
+    CONFIDENCE,
+    INCLUDE_EMPTY_RESULTS,
+    BLOCKS,
+    SPAN_FACTOR,
+    MIN_RESULTS,
+    MIN_RUNS,
+    MULTIPLICITY,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolKey:
+    """One key of ``[tool.visceral.tools.NAME]``: what the spans of a tool do not say."""
+
+    key: str
+    field: str
+    """The field of ``ToolDeclaration``."""
+    parse: Callable[[object], object]
+
+
+TOOL_KEYS = (
+    ToolKey("read-only", "read_only", readers.parse_flag),
+    ToolKey("replay-safe", "replay_safe", readers.parse_flag),
+    ToolKey("vary", "vary", readers.parse_texts),
+    ToolKey("version", "version", readers.parse_text),
+    ToolKey("freshness", "freshness_seconds", parse_duration),
+    ToolKey("price-usd", "price_usd", readers.parse_money),
+    ToolKey("error-key", "error_key", readers.parse_text),
+    ToolKey("error-prefix", "error_prefix", readers.parse_text),
+)

@@ -1,0 +1,1 @@
+"""Everything to something to read."""

@@ -1,0 +1,129 @@
+"""What the stages found → the parts of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from visceral_cli.analysis.figures import ToolFigures
+from visceral_cli.analysis.freshness import Bound, NoBound
+from visceral_cli.analysis.histories import ToolHistory
+from visceral_cli.report.report import BoundFigures, DamagePlace, Inputs, Totals
+from visceral_cli.rules.gather import bound_evidence
+
+
+def inputs_of(store: duckdb.DuckDBPyConnection, names: Sequence[str], orphan_spans: int) -> Inputs:
+    """Return what was read, by the store's own count."""
+    records, first_ns, last_ns = _row(
+        store, "SELECT count(*), min(start_ns), max(start_ns) FROM _span_record"
+    )
+    spans, traces = _row(store, "SELECT count(*), count(DISTINCT hash(trace_id)) FROM span")
+    calls, without_times = _row(store, "SELECT count(*), count(*) - count(start_ns) FROM tool_call")
+    files, size, logs, skipped = _row(
+        store,
+        "SELECT count(*), sum(bytes), sum(log_records), sum(skipped) FROM input_file",
+    )
+    damage = tuple(
+        DamagePlace(*row)
+        for row in store.execute(
+            "SELECT path, kind, line, byte, what, places FROM damage JOIN input_file "
+            "USING (file_id) ORDER BY file_id, line NULLS LAST, byte NULLS LAST, kind, what"
+        ).fetchall()
+    )
+    return Inputs(
+        names=tuple(names),
+        files=files,
+        input_bytes=int(size or 0),
+        formats=_counts(store, "SELECT format, count(*) FROM input_file GROUP BY ALL"),
+        span_records=records,
+        spans=spans,
+        traces=traces,
+        log_records=int(logs or 0),
+        skipped_records=int(skipped or 0),
+        orphan_spans=orphan_spans,
+        tool_calls=calls,
+        conventions=_counts(store, "SELECT convention, count(*) FROM tool_call GROUP BY ALL"),
+        damaged=sum(place.places for place in damage),
+        damage=damage,
+        without_identity=_counts(
+            store,
+            "SELECT identity_missing, count(*) FROM tool_call "
+            "WHERE identity_missing IS NOT NULL GROUP BY ALL",
+        ),
+        without_content=_counts(
+            store,
+            "SELECT content_missing, count(*) FROM tool_call "
+            "WHERE content_missing IS NOT NULL GROUP BY ALL",
+        ),
+        without_times=without_times,
+        first_start_ns=first_ns,
+        last_start_ns=last_ns,
+    )
+
+
+def totals_of(tools: Sequence[ToolFigures], cost_usd: float | None) -> Totals:
+    """Return the sums over all tools."""
+    return Totals(
+        tools=len(tools),
+        repeats=sum(tool.repeats for tool in tools),
+        same_result=sum(tool.same_result for tool in tools),
+        in_flight=sum(tool.in_flight for tool in tools),
+        retries=sum(tool.retries for tool in tools),
+        after_writer=sum(tool.after_writer for tool in tools),
+        tool_seconds=sum(tool.tool_seconds for tool in tools),
+        repeat_seconds=sum(tool.repeat_seconds for tool in tools),
+        cost_usd=cost_usd,
+    )
+
+
+def bound_figures(
+    tools: Sequence[ToolHistory], bounds: Sequence[Bound | NoBound]
+) -> tuple[BoundFigures, ...]:
+    """Return what is proven of each tool, or how far it is from it."""
+    return tuple(_bound(tool, found) for tool, found in zip(tools, bounds, strict=True))
+
+
+def _bound(tool: ToolHistory, found: Bound | NoBound) -> BoundFigures:
+    evidence = bound_evidence(found)
+    proven = isinstance(found, Bound)
+    identities = found.identities
+    name = tool.facts.name
+    return BoundFigures(
+        namespace=name.namespace,
+        tool=name.tool,
+        kind=name.kind,
+        proven=proven,
+        freshness_seconds=None if evidence is None else evidence.freshness_seconds,
+        scope="tool" if evidence is not None and evidence.any_identity else "identities",
+        stale_rate_at_most=None if evidence is None else evidence.stale_rate_at_most,
+        confidence=1 - found.level,
+        effective_observations=0.0 if evidence is None else evidence.effective_observations,
+        serves=0 if evidence is None else evidence.serves,
+        stale=0 if evidence is None else evidence.stale,
+        stored_results=0 if evidence is None else evidence.stored_results,
+        runs=found.curve.runs if evidence is None else evidence.runs,
+        span_seconds=found.curve.span_seconds,
+        largest_age_seconds=None if evidence is None else evidence.largest_age_seconds,
+        shared_change_bound=None if evidence is None else evidence.shared_change_bound,
+        smallest_passing_stale_rate=None
+        if evidence is None
+        else evidence.smallest_passing_stale_rate,
+        missing=None
+        if isinstance(found, Bound)
+        else "; ".join(missing.message for missing in found.missing),
+        warnings=() if evidence is None else evidence.warnings,
+        identities=0 if identities is None else len(identities.included),
+        excluded_identities=0 if identities is None else len(identities.excluded),
+    )
+
+
+def _row(store: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
+    row: tuple[int, ...] = store.execute(query).fetchall()[0]
+    return row
+
+
+def _counts(store: duckdb.DuckDBPyConnection, query: str) -> dict[str, int]:
+    """Return name to count, most first."""
+    rows = store.execute(query).fetchall()
+    return dict(sorted(rows, key=lambda row: (-row[1], row[0])))
