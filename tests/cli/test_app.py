@@ -103,6 +103,9 @@ def test_rules_are_a_document_even_when_there_are_none(in_process: Run, traces: 
     assert done.returncode == 0
     assert json.loads(done.stdout) == {"format": 1, "rules": []}
     assert "note: 0 rules proven" in done.stderr
+    document = json.loads(in_process("rules", "traces", "--include-candidates").stdout)
+    assert {rule["status"] for rule in document["rules"]} <= {"candidate"}
+    assert not any(rule["config"]["guard"]["read_only"] for rule in document["rules"])
     assert in_process("rules", "traces", "-q").stderr == ""
 
 

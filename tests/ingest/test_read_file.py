@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from visceral_cli.errors import InputError
-from visceral_cli.ingest.files import InputFile
+from visceral_cli.ingest.files import InputFile, find_files
 from visceral_cli.ingest.read_file import plan_file, read_file, read_whole_file
 from visceral_cli.ingest.span import Reading, Span
 from visceral_cli.settings import Settings
@@ -215,3 +215,22 @@ def test_no_damage_to_a_real_file_raises_or_is_passed_over(
     damaged = whole[:start] + put + whole[end:]
     reading = read_bytes(damaged)
     assert reading.spans or reading.damage or not damaged.strip()
+
+
+@pytest.mark.parametrize(
+    ("by_name", "format_name", "damaged"), [(True, "unknown", 1), (False, "other", 0)]
+)
+def test_a_file_of_no_known_kind_is_damage_only_where_it_was_named(
+    tmp_path: Path, by_name: bool, format_name: str, damaged: int
+) -> None:
+    (tmp_path / "README.md").write_text("# Traces\n")
+    named = tmp_path / "README.md" if by_name else tmp_path
+    (file,) = find_files([str(named)])
+    plan = plan_file(file, Settings())
+    assert (plan.format, len(plan.notes.damage)) == (format_name, damaged)
+
+
+def test_text_of_a_console_exporter_is_damage_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "spans.txt").write_text("{\n  traceId: 'a',\n}\n")
+    (file,) = find_files([str(tmp_path)])
+    assert plan_file(file, Settings()).notes.damage_counts.total() == 1

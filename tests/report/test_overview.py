@@ -50,8 +50,8 @@ def test_nothing_repeated_is_one_sentence(report: Report) -> None:
 def test_candidates_without_rules_say_which_rate_would_pass_today(report: Report) -> None:
     _, proven = overview.answer(unproven(report))
     assert proven == (
-        "No rule is proven yet (at most 1% stale). Nearest: get_weather within 5m, passes today "
-        "at --max-stale-rate 3.38%; 1 further candidate."
+        "No rule is proven yet (at most 1% stale). Nearest: get_weather within 5m, which alone "
+        "passes today at --max-stale-rate 3.38%; 1 further candidate."
     )
 
 

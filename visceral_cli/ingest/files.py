@@ -18,6 +18,10 @@ from visceral_cli.errors import InputError
 
 STDIN = "-"
 
+OTHER_FILE = "other"
+"""The format of a file that lay in a folder and is neither JSON nor OTLP: a README, a picture. It
+is counted, and no damage."""
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -29,6 +33,8 @@ class InputFile:
     """What to call it: as given, or as found below a given folder; ``-`` for standard input."""
     size: int
     """Bytes as they lie on the disk."""
+    found_in_folder: bool = False
+    """Nobody named it: it may be anything."""
 
 
 def find_files(
@@ -110,9 +116,9 @@ class _Search:
                 if not any(target.is_relative_to(root) for root in self._roots):
                     return
             if path.is_file():
-                self._add_file(path)
+                self._add_file(path, found_in_folder=True)
 
-    def _add_file(self, path: Path) -> None:
+    def _add_file(self, path: Path, *, found_in_folder: bool = False) -> None:
         name = printable(str(path))
         if any(_matches(name, pattern) for pattern in self._exclude):
             return
@@ -120,7 +126,7 @@ class _Search:
         key = about.st_dev, about.st_ino
         if key not in self._seen:
             self._seen.add(key)
-            self.files.append(InputFile(path, name, about.st_size))
+            self.files.append(InputFile(path, name, about.st_size, found_in_folder))
 
     def _add_stream(self, stream: BinaryIO, name: str) -> None:
         if any(file.name == name for file in self.files):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from visceral_cli.ingest.compression import Content, open_content
-from visceral_cli.ingest.files import InputFile, one_line_error, printable
+from visceral_cli.ingest.files import OTHER_FILE, InputFile, one_line_error, printable
 from visceral_cli.ingest.framing import ADVICE, HEAD, Framing, sniff
 from visceral_cli.ingest.json_documents import read_documents
 from visceral_cli.ingest.json_lines import DecodeLine, decode_json_line, read_lines
@@ -50,7 +50,8 @@ def plan_file(file: InputFile, settings: Settings, *, piece_bytes: int = PIECE_B
     """Return what ``file`` is and the pieces it is to be read in.
 
     A file of a kind that cannot be read has no pieces, and a note that says what it is and what to
-    export instead. :class:`~visceral_cli.errors.InputError`: the file cannot be opened.
+    export instead, unless it only lay in a folder and is of no kind that is known.
+    :class:`~visceral_cli.errors.InputError`: the file cannot be opened.
     """
     notes = Reading()
     cutting = Cutting(str(file.path), file.name, settings.max_document_bytes, notes, piece_bytes)
@@ -59,6 +60,8 @@ def plan_file(file: InputFile, settings: Settings, *, piece_bytes: int = PIECE_B
         head = content.peek(HEAD)
     size = file.size if not content.layers else len(head) if len(head) < HEAD else None
     framing = sniff(head, size)
+    if framing is Framing.UNKNOWN and file.found_in_folder:
+        return Plan(OTHER_FILE, iter(()), notes)
     if advice := ADVICE.get(framing):
         notes.add_damage(DamageKind.UNKNOWN_SHAPE, advice)
     name = " ".join((*content.layers, framing.value))

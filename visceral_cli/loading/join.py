@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from visceral_cli.calls.extract import Extractor
-from visceral_cli.calls.one_call import Joined as OneCall
-from visceral_cli.calls.one_call import one_call_each
+from visceral_cli.calls.one_call import Joined, one_call_each
 from visceral_cli.calls.tool_call import CallKind, ContentMissing, IdentityMissing, ToolCall
 from visceral_cli.loading.rows import (
     CALL_FIELDS,
@@ -22,13 +21,16 @@ from visceral_cli.loading.rows import (
     text_hash,
 )
 from visceral_cli.loading.span_tree import SpanTree
+from visceral_cli.loading.texts import insert_texts
 from visceral_cli.settings import ExtractSettings
 
-_FIELDS = ("record", "file_id", "arguments_hash", *CALL_FIELDS)
-TRACES_AT_A_TIME = 1000
+SETS_AT_A_TIME = 2000
 """Sets of traces that are held in memory together."""
 
-_SELECT_CALLS = f"SELECT {', '.join(_FIELDS)} FROM _call_told "  # noqa: S608 - our own names
+_FIELDS = ("record", "file_id", "arguments_hash", *CALL_FIELDS)
+
+Place = tuple[int, int]
+"""Record and position of a call."""
 
 
 @dataclass(slots=True)
@@ -44,95 +46,81 @@ class RecordedCall:
     """Whether it differs from its row in ``_call_record``."""
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        """What names the call among all calls."""
-        return self.call.trace_id, self.call.span_id, self.call.position
+    def place(self) -> Place:
+        """Where its row stands."""
+        return self.record, self.call.position
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """Rows for ``_call_joined``, and the (record, position) rows that they stand for."""
+@dataclass(slots=True)
+class _Set:
+    """Traces that are judged together: all their calls, parents, and what others tell of them."""
 
-    rows: pa.Table | None
-    replaced: pa.RecordBatch
-    arguments: pa.RecordBatch
-    """Distinct (hash, text) of the completed calls; empty unless texts are kept."""
-    results: pa.RecordBatch
-
-
-def join_calls(
-    store: duckdb.DuckDBPyConnection, tree: SpanTree, settings: ExtractSettings
-) -> Joined:
-    """Complete the calls that other records tell of, then join those of one execution."""
-    calls = _completed(store, settings)
-    kept = [call.call for call in calls.values()] if settings.keep_text else []
-    traces = _traces_to_judge(store, tree)
-    replaced: list[tuple[int, int]] = []
-    for first in range(0, len(traces), TRACES_AT_A_TIME):
-        replaced += _join_traces(store, traces[first : first + TRACES_AT_A_TIME], calls)
-    changed = [call for call in calls.values() if call.changed]
-    replaced += [(call.record, call.call.position) for call in changed]
-    return Joined(
-        rows=_rows(changed) if changed else None,
-        replaced=pa.RecordBatch.from_pydict(
-            {
-                "record": pa.array([record for record, _ in replaced], pa.int64()),
-                "position": pa.array([position for _, position in replaced], pa.int32()),
-            }
-        ),
-        arguments=arguments_batch(kept),
-        results=results_batch(kept),
-    )
+    calls: list[RecordedCall]
+    parents: dict[str, dict[str, str | None]]
+    told: dict[Place, dict[str, str | None]]
+    """Place to ``arguments`` or ``result`` to its text; ``None``: the tellers contradict."""
 
 
-def _completed(
-    store: duckdb.DuckDBPyConnection, settings: ExtractSettings
-) -> dict[tuple[str, str, int], RecordedCall]:
-    """The calls whose arguments or results other records tell, completed."""
-    told = store.execute(
-        "SELECT record, position, what, text, texts FROM _told_elsewhere ORDER BY ALL"
-    ).fetchall()
-    if not told:
-        return {}
-    texts: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
-    conflicts: set[tuple[int, int]] = set()
-    for record, position, what, text, distinct in told:
-        if distinct == 1:
-            texts[record, position][what] = text
-        elif what == "arguments":
-            conflicts.add((record, position))
+def join_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree, settings: ExtractSettings) -> None:
+    """Fill ``_call_joined``, and ``_replaced`` with the places that its rows stand for.
+
+    First calls are completed by what other records tell, then those of one execution are joined.
+    """
+    count = _choose_sets(store, tree)
     extractor = Extractor(settings)
-    records = sorted({record for record, *_ in told})
-    completed: dict[tuple[str, str, int], RecordedCall] = {}
-    for recorded in _load(store, "WHERE record IN (SELECT unnest(?))", [records]):
-        place = recorded.record, recorded.call.position
-        if place in conflicts:
-            recorded.call.identity_missing = IdentityMissing.CONFLICT
-        found = texts.get(place, {})
-        arguments = None if place in conflicts else found.get("arguments")
-        recorded.call = extractor.complete(recorded.call, arguments, found.get("result"))
-        if settings.keep_text and recorded.call.arguments is not None:
-            recorded.arguments_hash = text_hash(recorded.call.arguments)
-        recorded.changed = True
-        completed[recorded.key] = recorded
-    return completed
+    for first in range(0, count, SETS_AT_A_TIME):
+        changed: list[RecordedCall] = []
+        replaced: list[Place] = []
+        for judged in _sets(store, first, first + SETS_AT_A_TIME):
+            _complete(judged, extractor, keep_text=settings.keep_text)
+            replaced += _join(judged)
+            changed += [recorded for recorded in judged.calls if recorded.changed]
+        replaced += [recorded.place for recorded in changed]
+        _insert(store, changed, replaced, keep_text=settings.keep_text)
 
 
-def _traces_to_judge(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> list[list[str]]:
-    """Sets of trace ids in which several spans may tell one execution."""
-    nested = _records_of_nested_calls(store, tree)
+def _choose_sets(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> int:
+    """Put the traces to be judged into ``_judged``, each with the number of its set; count these.
+
+    Sets are traces in which several spans may tell one execution, or whose calls other records
+    complete.
+    """
+    nested = pa.RecordBatch.from_pydict(
+        {"record": pa.array(_records_of_nested_calls(store, tree), pa.int64())}
+    )
+    store.register("_nested", nested)
     pairs = store.execute(
         """
         SELECT trace_before, trace_id FROM _same_id_at_once
         UNION
         SELECT trace_id, trace_id FROM _told_by_several
         UNION
-        SELECT trace_id, trace_id FROM _call_told WHERE record IN (SELECT unnest(?))
+        SELECT trace_id, trace_id FROM _told_elsewhere
+        UNION
+        SELECT trace_id, trace_id FROM _call_told WHERE record IN (SELECT record FROM _nested)
         ORDER BY ALL
-        """,
-        [nested],
+        """
     ).fetchall()
-    return _connected(pairs)
+    store.unregister("_nested")
+    sets = _connected(pairs)
+    store.execute("DELETE FROM _judged")
+    if sets:
+        rows = [(number, trace) for number, traces in enumerate(sets) for trace in traces]
+        numbers, traces = zip(*rows, strict=True)
+        batch = pa.table({"nth": pa.array(numbers, pa.int64()), "trace_id": pa.array(traces)})
+        store.register("_batch", batch)
+        store.execute("INSERT INTO _judged SELECT nth, trace_id FROM _batch")
+        store.unregister("_batch")
+        for table, view in (
+            ("_judged_call", "_call_to_judge"),
+            ("_judged_span", "_span_to_judge"),
+            ("_judged_text", "_text_to_judge"),
+        ):
+            store.execute(
+                f"CREATE OR REPLACE TEMP TABLE {table} AS "  # noqa: S608 - our own names
+                f"SELECT * FROM {view} ORDER BY ALL"
+            )
+    return len(sets)
 
 
 def _records_of_nested_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> list[int]:
@@ -170,68 +158,107 @@ def _connected(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return sorted(sets.values())
 
 
-def _join_traces(
-    store: duckdb.DuckDBPyConnection,
-    sets: Sequence[Sequence[str]],
-    calls: dict[tuple[str, str, int], RecordedCall],
-) -> list[tuple[int, int]]:
-    """Join the calls of sets of traces; survivors go into ``calls``; return what was absorbed."""
-    set_of = {trace: number for number, traces in enumerate(sets) for trace in traces}
-    traces = list(set_of)
-    groups: list[dict[tuple[str, str, int], RecordedCall]] = [{} for _ in sets]
-    for recorded in _load(
-        store, "WHERE trace_id IN (SELECT unnest(?)) ORDER BY record, position", [traces]
-    ):
-        group = groups[set_of[recorded.call.trace_id]]
-        group[recorded.key] = calls.get(recorded.key, recorded)
-    parents: list[dict[str, dict[str, str | None]]] = [
-        {trace: {} for trace in traces} for traces in sets
-    ]
-    for trace, span, parent in store.execute(
-        "SELECT trace_id, span_id, parent_span_id FROM span WHERE trace_id IN (SELECT unnest(?))",
-        [traces],
+def _sets(store: duckdb.DuckDBPyConnection, first: int, end: int) -> Iterator[_Set]:
+    """Yield the sets ``first`` to ``end`` - 1, their calls in the order of their records."""
+    sets: dict[int, _Set] = defaultdict(lambda: _Set([], defaultdict(dict), defaultdict(dict)))
+    condition, values = "WHERE nth >= ? AND nth < ? ORDER BY ALL", [first, end]
+    for nth, recorded in _load(store, condition, values):
+        sets[nth].calls.append(recorded)
+    for nth, trace, span, parent in store.execute(
+        f"SELECT nth, trace_id, span_id, parent_span_id FROM _judged_span {condition}",  # noqa: S608
+        values,
     ).fetchall():
-        parents[set_of[trace]][trace][span] = parent
-    absorbed: list[tuple[int, int]] = []
-    for group, parent_of in zip(groups, parents, strict=True):
-        for joined in one_call_each([recorded.call for recorded in group.values()], parent_of):
-            if joined.absorbed:
-                absorbed += _absorb(joined, group, calls)
+        sets[nth].parents[trace][span] = parent
+    for nth, record, position, what, text in store.execute(
+        f"SELECT nth, record, position, what, text FROM _judged_text {condition}",  # noqa: S608
+        values,
+    ).fetchall():
+        sets[nth].told[record, position][what] = text
+    return iter(sets.values())
+
+
+def _complete(judged: _Set, extractor: Extractor, *, keep_text: bool) -> None:
+    """Give the calls what their own spans lack, where other records agree on it."""
+    for recorded in judged.calls if judged.told else ():
+        told = judged.told.get(recorded.place)
+        if told is None:
+            continue
+        if "arguments" in told and told["arguments"] is None:
+            recorded.call.identity_missing = IdentityMissing.CONFLICT
+        recorded.call = extractor.complete(recorded.call, told.get("arguments"), told.get("result"))
+        if keep_text and recorded.call.arguments is not None:
+            recorded.arguments_hash = text_hash(recorded.call.arguments)
+        recorded.changed = True
+
+
+def _join(judged: _Set) -> list[Place]:
+    """Let one call of each execution stay in ``judged``; return the places of the others."""
+    by_key = {_key(recorded.call): recorded for recorded in judged.calls}
+    absorbed: list[Place] = []
+    for joined in one_call_each([one.call for one in judged.calls], judged.parents):
+        if joined.absorbed:
+            absorbed += _absorb(joined, by_key)
+    if absorbed:
+        gone = set(absorbed)
+        judged.calls = [recorded for recorded in judged.calls if recorded.place not in gone]
     return absorbed
 
 
-def _absorb(
-    joined: OneCall,
-    group: dict[tuple[str, str, int], RecordedCall],
-    calls: dict[tuple[str, str, int], RecordedCall],
-) -> list[tuple[int, int]]:
-    survivor = group[joined.call.trace_id, joined.call.span_id, joined.call.position]
-    others = [group[key] for key in joined.absorbed]
+def _absorb(joined: Joined, by_key: dict[tuple[str, str, int], RecordedCall]) -> list[Place]:
+    survivor = by_key[_key(joined.call)]
+    others = [by_key[key] for key in joined.absorbed]
     survivor.call = joined.call
     survivor.spans = 1 + len(others)
     survivor.changed = True
     if survivor.arguments_hash is None:
         survivor.arguments_hash = next(filter(None, (o.arguments_hash for o in others)), None)
-    calls[survivor.key] = survivor
-    for other in others:
-        calls.pop(other.key, None)
-    return [(other.record, other.call.position) for other in others]
+    return [other.place for other in others]
+
+
+def _key(call: ToolCall) -> tuple[str, str, int]:
+    return call.trace_id, call.span_id, call.position
+
+
+def _insert(
+    store: duckdb.DuckDBPyConnection,
+    changed: Sequence[RecordedCall],
+    replaced: Sequence[Place],
+    *,
+    keep_text: bool,
+) -> None:
+    if changed:
+        rows = _rows(changed)
+        columns = ", ".join(rows.schema.names)
+        store.register("_batch", rows)
+        store.execute(
+            f"INSERT INTO _call_joined ({columns}) SELECT {columns} FROM _batch"  # noqa: S608
+        )
+        store.unregister("_batch")
+    if replaced:
+        records, positions = zip(*replaced, strict=True)
+        places = {"record": pa.array(records, pa.int64()), "position": pa.array(positions)}
+        store.register("_batch", pa.table(places))
+        store.execute("INSERT INTO _replaced SELECT record, position FROM _batch")
+        store.unregister("_batch")
+    if keep_text:
+        kept = [recorded.call for recorded in changed]
+        insert_texts(store, arguments_batch(kept), results_batch(kept))
 
 
 def _load(
-    store: duckdb.DuckDBPyConnection, condition: str, values: list[object]
-) -> Iterable[RecordedCall]:
-    """Call records as calls, without the texts of arguments and results."""
-    for row in store.execute(_SELECT_CALLS + condition, values).fetchall():
-        record, file_id, arguments_hash, *columns = row
-        fields = dict(zip(CALL_FIELDS.values(), columns, strict=True))
-        call = ToolCall(**fields)
+    store: duckdb.DuckDBPyConnection, condition: str, values: list[int]
+) -> Iterator[tuple[int, RecordedCall]]:
+    """Call records as calls, without the texts of arguments and results, each with its set."""
+    query = f"SELECT nth, {', '.join(_FIELDS)} FROM _judged_call {condition}"  # noqa: S608 - ours
+    for row in store.execute(query, values).fetchall():
+        nth, record, file_id, arguments_hash, *columns = row
+        call = ToolCall(**dict(zip(CALL_FIELDS.values(), columns, strict=True)))
         call.kind = CallKind(call.kind)
         if call.identity_missing is not None:
             call.identity_missing = IdentityMissing(call.identity_missing)
         if call.content_missing is not None:
             call.content_missing = ContentMissing(call.content_missing)
-        yield RecordedCall(record, file_id, arguments_hash, call)
+        yield nth, RecordedCall(record, file_id, arguments_hash, call)
 
 
 def _rows(recorded: Sequence[RecordedCall]) -> pa.Table:

@@ -7,11 +7,9 @@ and a store filled at once hold the same rows.
 from __future__ import annotations
 
 import duckdb
-import pyarrow as pa
 
 from visceral_cli.loading.join import join_calls
 from visceral_cli.loading.span_tree import SpanTree, span_tree
-from visceral_cli.loading.texts import insert_texts
 from visceral_cli.settings import ExtractSettings
 from visceral_cli.store.database import run_file
 
@@ -24,14 +22,7 @@ def settle(store: duckdb.DuckDBPyConnection, settings: ExtractSettings) -> SpanT
         store.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
     _set_copies_aside(store)
     tree = span_tree(store)
-    joined = join_calls(store, tree, settings)
-    if joined.rows is not None:
-        _insert_joined(store, joined.rows)
-    insert_texts(store, joined.arguments, joined.results)
-    if joined.replaced.num_rows:
-        store.register("_batch", joined.replaced)
-        store.execute("INSERT INTO _replaced SELECT record, position FROM _batch")
-        store.unregister("_batch")
+    join_calls(store, tree, settings)
     _order_calls(store)
     store.execute("COMMIT")
     return tree
@@ -43,15 +34,6 @@ def _set_copies_aside(store: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()[0]
     if records != distinct:
         store.execute("INSERT INTO _copy SELECT record FROM _copies_found")
-
-
-def _insert_joined(store: duckdb.DuckDBPyConnection, rows: pa.Table) -> None:
-    columns = ", ".join(rows.schema.names)
-    store.register("_batch", rows)
-    store.execute(
-        f"INSERT INTO _call_joined ({columns}) SELECT {columns} FROM _batch"  # noqa: S608 - ours
-    )
-    store.unregister("_batch")
 
 
 def _order_calls(store: duckdb.DuckDBPyConnection) -> None:

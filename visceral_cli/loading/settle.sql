@@ -23,7 +23,7 @@ FROM _call_record
 WHERE record NOT IN (SELECT record FROM _copy);
 
 -- One row per call record, argument or result that another record tells: by the span it names, or
--- by its call id within the trace. ``texts`` above 1: they contradict each other.
+-- by its call id within the trace. ``text`` is NULL where they contradict each other.
 CREATE OR REPLACE TEMP VIEW _told_elsewhere AS
 WITH open_call AS (
     SELECT record, position, trace_id, span_id, call_id, tool, identity_missing, content_missing
@@ -31,20 +31,25 @@ WITH open_call AS (
     WHERE identity_missing = 'not-captured' OR content_missing = 'not-captured'
 ),
 match AS (
-    SELECT open_call.record, open_call.position, identity_missing, content_missing, what, text
+    SELECT open_call.*, what, text
     FROM open_call
     JOIN _mention ON _mention.trace_id = open_call.trace_id AND _mention.span_id = open_call.span_id
     UNION ALL
-    SELECT open_call.record, open_call.position, identity_missing, content_missing, what, text
+    SELECT open_call.*, what, text
     FROM open_call
     JOIN _mention ON _mention.trace_id = open_call.trace_id AND _mention.call_id = open_call.call_id
     WHERE _mention.tool IS NULL OR _mention.tool = open_call.tool
 )
-SELECT record, position, what, min(text) AS text, count(DISTINCT text) AS texts
+SELECT
+    trace_id,
+    record,
+    position,
+    what,
+    CASE WHEN min(text) = max(text) THEN min(text) END AS text
 FROM match
 WHERE (what = 'arguments' AND identity_missing = 'not-captured')
    OR (what = 'result' AND content_missing = 'not-captured')
-GROUP BY record, position, what;
+GROUP BY trace_id, record, position, what;
 
 -- One row per call that runs while another with its call id and tool does: the traces of both.
 CREATE OR REPLACE TEMP VIEW _same_id_at_once AS
@@ -95,7 +100,29 @@ SELECT
 FROM span
 GROUP BY trace_id;
 
--- What a row of _call_joined stands for or has absorbed.
+-- One row per trace in which calls may have to be completed or joined, with the number of the set
+-- of traces that are judged together.
+CREATE OR REPLACE TEMP TABLE _judged (nth BIGINT NOT NULL, trace_id VARCHAR NOT NULL);
+
+-- One row per call record of these traces.
+CREATE OR REPLACE TEMP VIEW _call_to_judge AS
+SELECT nth, _call_told.*
+FROM _judged
+JOIN _call_told USING (trace_id);
+
+-- One row per span of these traces.
+CREATE OR REPLACE TEMP VIEW _span_to_judge AS
+SELECT nth, trace_id, span_id, parent_span_id
+FROM _judged
+JOIN span USING (trace_id);
+
+-- One row per argument or result of a call of these traces that another record tells.
+CREATE OR REPLACE TEMP VIEW _text_to_judge AS
+SELECT nth, record, position, what, text
+FROM _judged
+JOIN _told_elsewhere USING (trace_id);
+
+-- One row per call record that a row of _call_joined stands for or has absorbed.
 CREATE OR REPLACE TEMP TABLE _replaced (record BIGINT NOT NULL, position INTEGER NOT NULL);
 
 -- One row per call, in the order of time.

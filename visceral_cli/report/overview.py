@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from visceral_cli.analysis.figures import FindingKind, ToolFigures
 from visceral_cli.contract.rule import Rule, RuleStatus
+from visceral_cli.ingest.files import OTHER_FILE
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import (
     bytes_text,
@@ -184,7 +185,7 @@ def _proven(report: Report) -> str:
     more = f"; {counted(others, 'further candidate')}" if others else ""
     return (
         f"No rule is proven yet ({limit}). Nearest: {plain(nearest.tool)}{within}, "
-        f"passes today at --max-stale-rate "
+        f"which alone passes today at --max-stale-rate "
         f"{rate_text(nearest.smallest_passing_stale_rate)}{more}."
     )
 
@@ -222,9 +223,11 @@ def nearest_candidate(report: Report) -> BoundFigures | None:
 def what_was_read(report: Report) -> str:
     """Return the inputs in one line."""
     inputs = report.inputs
-    formats = f" ({listed(inputs.formats, most=3)})" if inputs.formats else ""
+    other = inputs.formats.get(OTHER_FILE, 0)
+    read = {name: files for name, files in inputs.formats.items() if name != OTHER_FILE}
+    formats = f" ({listed(read, most=3)})" if read else ""
     said = [
-        f"{counted(inputs.files, 'file')}{formats}, {bytes_text(inputs.input_bytes)}: "
+        f"{counted(inputs.files - other, 'file')}{formats}, {bytes_text(inputs.input_bytes)}: "
         f"{counted(inputs.spans, 'span')} in {counted(inputs.traces, 'trace')}"
     ]
     if inputs.copies_per_span >= 1.005:
@@ -233,6 +236,8 @@ def what_was_read(report: Report) -> str:
         said.append(f"{counted(inputs.orphan_spans, 'span')} without parent")
     if inputs.damaged:
         said.append(f"{counted(inputs.damaged, 'damaged place')} skipped")
+    if other:
+        said.append(f"{counted(other, 'other file')} left out")
     return ", ".join(said)
 
 
