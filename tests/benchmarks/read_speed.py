@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -71,14 +72,22 @@ class Benchmark:
         return path, int(count.read_text())
 
     def medians(self, runs: dict[str, Callable[[], float]]) -> dict[str, float]:
-        """Let the runs take turns; return the median of each, in seconds."""
+        """Let the runs take turns; return the median of each, in seconds.
+
+        The time that all processes of a run computed is printed beside it: on a busy machine it
+        tells what the clock does not.
+        """
         times: dict[str, list[float]] = {name: [] for name in runs}
+        computed: dict[str, list[float]] = {name: [] for name in runs}
         for _ in range(self.repeats):
             for name, measure in runs.items():
+                before = cpu_seconds()
                 times[name].append(measure())
+                computed[name].append(cpu_seconds() - before)
         for name, seconds in times.items():
             spread = f"{min(seconds):.3f} to {max(seconds):.3f}"
-            say(f"  {name:<28} {statistics.median(seconds):8.3f} s  ({spread})")
+            cpu = f"computing {statistics.median(computed[name]):.3f} s"
+            say(f"  {name:<28} {statistics.median(seconds):8.3f} s  ({spread}; {cpu})")
         return {name: statistics.median(seconds) for name, seconds in times.items()}
 
     def verdict(self, what: str, measured: float, allowed: float, unit: str = "") -> None:
@@ -88,6 +97,12 @@ class Benchmark:
             self.broken.append(what)
         mark = "OVER" if passed else "ok"
         say(f"{mark:>4}  {what}: {measured:.2f}{unit} (at most {allowed:g}{unit})")
+
+
+def cpu_seconds() -> float:
+    """What the processes that this one has started and waited for have computed so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def say(line: str) -> None:
