@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from visceral_cli.contract.acceptance import read_rules
 from visceral_cli.contract.identity import InputHash
 from visceral_cli.contract.rule import (
     Action,
@@ -15,6 +16,7 @@ from visceral_cli.contract.rule import (
     Rule,
     RuleKind,
     RuleStatus,
+    Sharing,
     decision_id,
     rule_from_json,
     rule_to_json,
@@ -180,3 +182,36 @@ rules = st.builds(
 @given(rules)
 def test_a_rule_read_back_is_equal(rule):
     assert rule_from_json(json.loads(json.dumps(rule_to_json(rule)))) == rule
+
+
+@pytest.mark.parametrize(
+    ("scope", "schema", "written"),
+    [
+        (None, 1, None),
+        (Sharing.ALL, 1, "all"),
+        (Sharing.USER, 2, "user"),
+        (Sharing.SESSION, 2, "session"),
+        (Sharing.RUN, 2, "run"),
+    ],
+)
+def test_a_rule_for_less_than_all_has_a_schema_that_other_clients_do_not_know(
+    scope, schema, written
+):
+    rule = replace(RULE, match=replace(RULE.match, scope=scope))
+    found = rule_to_json(rule)
+    assert found["config"]["schema"] == schema
+    assert found["config"]["match"].get("scope") == written
+    assert rule_from_json(found) == rule
+    (client,) = read_rules([found])
+    (ours,) = read_rules([found], limited=True)
+    assert (client.inert is None) is (schema == 1)
+    assert ours.rule == rule
+    assert ours.inert is None
+
+
+def test_a_scope_that_nobody_knows_is_the_narrowest():
+    found = rule_to_json(RULE)
+    found["config"]["match"]["scope"] = "planet"
+    read = rule_from_json(found)
+    assert read is not None
+    assert read.match.scope is Sharing.RUN

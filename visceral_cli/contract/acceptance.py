@@ -14,7 +14,14 @@ from enum import StrEnum
 from typing import Any
 
 from visceral_cli.contract.identity import HASH_VERSION
-from visceral_cli.contract.rule import RULE_SCHEMA, Operation, Rule, RuleKind, rule_from_json
+from visceral_cli.contract.rule import (
+    LIMITED_RULE_SCHEMA,
+    RULE_SCHEMA,
+    Operation,
+    Rule,
+    RuleKind,
+    rule_from_json,
+)
 
 PROMPT_CACHE_KINDS = frozenset({"stable_head", "incremental_history", "set_prompt_cache_key"})
 """Kinds that share the document and are about model calls; a reader of tool rules skips them."""
@@ -70,9 +77,17 @@ class ReadRule:
     """``None``: clients use it."""
 
 
-def read_rules(values: Sequence[object]) -> list[ReadRule]:
-    """Return every rule in its order with what a client makes of it."""
-    found = [_read(value) for value in values]
+_CLIENT_SCHEMAS = frozenset({RULE_SCHEMA})
+_OUR_SCHEMAS = frozenset({RULE_SCHEMA, LIMITED_RULE_SCHEMA})
+
+
+def read_rules(values: Sequence[object], *, limited: bool = False) -> list[ReadRule]:
+    """Return every rule in its order with what a client makes of it.
+
+    ``limited``: what a reader makes of it that keeps to ``match.scope``.
+    """
+    schemas = _OUR_SCHEMAS if limited else _CLIENT_SCHEMAS
+    found = [_read(value, schemas) for value in values]
     by_tool: defaultdict[str, list[int]] = defaultdict(list)
     for place, read in enumerate(found):
         if read.rule is not None:
@@ -90,15 +105,15 @@ def read_rules(values: Sequence[object]) -> list[ReadRule]:
     return found
 
 
-def _read(value: object) -> ReadRule:
-    skipped = _skipped_by_snapshot(value)
+def _read(value: object, schemas: frozenset[int]) -> ReadRule:
+    skipped = _skipped_by_snapshot(value, schemas)
     if skipped is not None:
         return ReadRule(value, None, skipped)
     assert isinstance(value, dict)
     return ReadRule(value, rule_from_json(value), _skipped_by_matching(value["config"]))
 
 
-def _skipped_by_snapshot(value: object) -> Inert | None:
+def _skipped_by_snapshot(value: object, schemas: frozenset[int]) -> Inert | None:
     if not isinstance(value, dict):
         return Inert.NOT_AN_OBJECT
     if not isinstance(value.get("decision_id"), str):
@@ -106,7 +121,7 @@ def _skipped_by_snapshot(value: object) -> Inert | None:
     config = value.get("config")
     if not isinstance(config, dict):
         return Inert.CONFIG
-    if config.get("schema") != RULE_SCHEMA:
+    if not any(config.get("schema") == schema for schema in schemas):
         return Inert.SCHEMA
     match = config.get("match")
     if not isinstance(match, dict):

@@ -49,6 +49,12 @@ VERSION = "visceral.tool.version"
 FRESHNESS_OVERRIDE = "visceral.tool.freshness_override"
 """Double, seconds, when declared: an upper bound of the freshness; it may only shorten."""
 
+INVALIDATES = "visceral.tool.invalidates"
+"""Text, on writers, when declared: the tools whose results it voids, joined by commas; empty: none.
+
+Not written by the SDK. Without it a writer voids the results of all tools.
+"""
+
 INPUT_HASH = "visceral.tool.input_hash"
 """Text, 64 lower-case hex digits, when a read-only tool really ran and could be hashed.
 
@@ -81,6 +87,12 @@ SERVED_DECISION_ID = "visceral.tool.served_decision_id"
 
 VERIFY_MATCH = "visceral.tool.verify_match"
 """Boolean, on verify samples whose real execution returned: was the stored result equal."""
+
+USER_ID = "user.id"
+"""Text: for whom the agent acted, where the program has said so."""
+
+SESSION_ID = "session.id"
+"""Text: the session in which it acted, where the program has said so."""
 
 INPUT_VALUE = "input.value"
 """Text: the canonical JSON of all bound arguments in clear; only when the user asked for that."""

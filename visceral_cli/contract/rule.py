@@ -2,7 +2,8 @@
 
 A rules document is ``{"rules": [...]}`` in order of priority. The SDK client (``visceral-ai``
 0.2.5) and this program read the same document. Members that the client does not know are ignored
-by it: ``action.freshness_seconds``, ``match.namespace``, ``status`` and ``evidence`` are ours.
+by it: ``action.freshness_seconds``, ``match.namespace``, ``match.scope``, ``status`` and
+``evidence`` are ours.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ from visceral_cli.contract.identity import (
 
 RULE_SCHEMA = 1
 """The shape of ``config`` that is written and understood."""
+
+
+LIMITED_RULE_SCHEMA = 2
+"""The same shape, for a rule whose ``match.scope`` is narrower than all: a client that does not
+look at the scope does not know this schema either, and so never serves one user's result to
+another."""
 
 
 class RuleKind(StrEnum):
@@ -48,6 +55,15 @@ class RuleStatus(StrEnum):
     """What was seen, exported for people; its guard holds no client's promise."""
 
 
+class Sharing(StrEnum):
+    """Between which calls a stored result may pass."""
+
+    RUN = "run"
+    SESSION = "session"
+    USER = "user"
+    ALL = "all"
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """Which calls."""
@@ -61,6 +77,13 @@ class Match:
     """For `RuleKind.SUPPRESS_DEAD`: sha256 of the system prompt."""
     namespace: str = ""
     """Where it was proven; the SDK client does not look at it. Empty: no namespace."""
+    scope: Sharing | None = None
+    """``None``: the rule does not say, as `Sharing.ALL`."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a result may not pass between all who ask."""
+        return self.scope not in (None, Sharing.ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +140,8 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
         match["hash_v"] = rule.match.hash_v
     if rule.match.system_prompt_hash is not None:
         match["system_prompt_hash"] = rule.match.system_prompt_hash
+    if rule.match.scope is not None:
+        match["scope"] = rule.match.scope.value
     action: dict[str, Any] = {"op": rule.action.op}
     if rule.action.freshness_seconds is not None:
         action["freshness_seconds"] = plain_number(rule.action.freshness_seconds)
@@ -126,7 +151,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
     if rule.status is not RuleStatus.ACTIVE:
         written["status"] = rule.status.value
     written["config"] = {
-        "schema": RULE_SCHEMA,
+        "schema": LIMITED_RULE_SCHEMA if rule.match.is_limited else RULE_SCHEMA,
         "rule_kind": rule.kind.value,
         "match": match,
         "guard": {"read_only": rule.guard.read_only, "replay_safe": rule.guard.replay_safe},
@@ -163,6 +188,7 @@ def rule_from_json(value: object) -> Rule | None:
             hash_v=_whole(match.get("hash_v")),
             system_prompt_hash=_text(match.get("system_prompt_hash")),
             namespace=_text(match.get("namespace")) or "",
+            scope=_scope(match.get("scope")),
         ),
         guard=Guard(
             read_only=guard.get("read_only") is True,
@@ -185,6 +211,14 @@ def plain_number(value: float) -> int | float:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _scope(value: object) -> Sharing | None:
+    """Return a scope; one that is not known is taken as the narrowest."""
+    if value is None:
+        return None
+    known = isinstance(value, str) and value in list(Sharing)
+    return Sharing(str(value)) if known else Sharing.RUN
 
 
 def _text(value: object) -> str | None:

@@ -1,0 +1,1 @@
+"""Where results are kept: one interface, three places. Only JSON text goes in and out."""
