@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 
@@ -22,6 +23,9 @@ class ToolDeclaration:
     """The key whose truthy value marks a failed result instead of ``error``; "" for none."""
     error_prefix: str | None = None
     """The text that begins a failed result instead of ``Error:``; "" for none."""
+    ignore_result: tuple[str, ...] = ()
+    """JSON paths of what does not count in a result, such as ``$.observed_at``: results that are
+    equal without these parts are equal."""
 
 
 NO_DECLARATION = ToolDeclaration()
@@ -37,6 +41,8 @@ class ExtractSettings:
     when it is the only one given without an id."""
     namespace_attribute: str | None = "service.name"
     """The span or resource attribute that separates results; ``None``: none does."""
+    principal_attribute: str | None = None
+    """The span or resource attribute that names who asks; ``None``: what each library calls it."""
     keep_text: bool = False
     """Whether arguments and results go into the store as text, beside their hashes."""
 
@@ -53,6 +59,8 @@ class FreshnessSettings:
     min_runs: int = 30
     false_discovery_control: bool = True
     """Share the level over the tools (Benjamini-Hochberg); otherwise each keeps the user's."""
+    anytime: bool = False
+    """Whether bounds hold however often growing traces are analysed again."""
     max_freshness_seconds: float | None = None
     """A cap the user sets on every proposed rule."""
 
@@ -71,6 +79,12 @@ class Settings:
     """Whether a rule may serve an empty result: what found nothing may soon find something."""
     include_candidates: bool = False
     """Whether the report names the identities for which nothing is proven yet."""
+    answers_depend_on_who: bool = True
+    """Whether two users may get different answers to one question; then a result is shared by all
+    only where the traces prove it."""
+    find_vary: bool | None = None
+    """Whether to look for the arguments that decide a result; ``None``: where the store keeps the
+    texts of arguments, without which nothing is found."""
     prices: Mapping[str, float] = field(default_factory=dict)
     """Money per call of a tool, in USD."""
     exclude: tuple[str, ...] = ()
@@ -85,3 +99,18 @@ class Settings:
     """What one compressed input may unfold to."""
     max_document_bytes: int = 256 << 20
     """The largest single JSON document or protobuf message that is read whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the gate allows, of all tools or of one; each may be reached. ``None``: no limit."""
+
+    duplicate_rate: Fraction | None = None
+    repeats: int | None = None
+    avoidable_seconds: Fraction | None = None
+    """Of the repeats with the same result."""
+    cost_usd: Fraction | None = None
+    """Of the same repeats."""
+
+
+NO_LIMITS = Limits()

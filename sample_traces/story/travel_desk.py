@@ -11,7 +11,7 @@ import json
 import random
 from dataclasses import dataclass, field
 
-from story.recorder import DAY, HOUR, MINUTE, MONDAY, Recorder
+from story.recorder import DAY, HOUR, MINUTE, MONDAY, SECOND, Recorder
 from story.span_formats import Batch, Span, Value, cut
 
 ROUTES = [
@@ -19,7 +19,8 @@ ROUTES = [
     for origin in ("OSL", "CPH", "AMS", "VIE")
     for destination in ("LIS", "NRT", "GRU", "JFK", "CPT", "DEL")
 ]
-PASSPORTS = ("NO", "DK", "NL", "AT")
+PASSPORTS = ("NO", "DK", "NL", "AT", "SE", "FI", "IS", "BE", "CH", "CZ", "PL", "IE")
+CLERKS = 23
 DESTINATION_COUNTRY = {"LIS": "PT", "NRT": "JP", "GRU": "BR", "JFK": "US", "CPT": "ZA", "DEL": "IN"}
 
 
@@ -32,6 +33,12 @@ def input_hash(tool: str, keyed: dict[str, Value], version: str | None) -> str:
     """Return the identity of a call by contract version 1."""
     payload = canonical({"args": keyed, "tool": tool, "version": version})
     return hashlib.sha256(payload.encode()).hexdigest()
+
+
+def decision_id(tool: str, identity: str) -> str:
+    """Return the name of the rule that `visceral rules` writes for an identity of the desk."""
+    named = json.dumps(["travel-desk", tool, 1, identity], separators=(",", ":"))
+    return "r-" + hashlib.sha256(named.encode()).hexdigest()[:12]
 
 
 class Fares:
@@ -107,7 +114,7 @@ class Desk:
         if identity in self.live_rules:
             self.served += 1
             if self.served % 8:
-                attributes["visceral.tool.served_decision_id"] = f"r-{identity[:12]}"
+                attributes["visceral.tool.served_decision_id"] = decision_id(tool, identity)
                 return self.out.leaf(tool, attributes, 0.0004)
             attributes["visceral.tool.verify_match"] = True
         attributes |= {
@@ -131,7 +138,9 @@ class Desk:
         days = VISA_DAYS[country]
         rule = {"visa": "required" if days == 0 else "not required", "days": days, "source": "T2"}
         arguments: dict[str, Value] = {"passport": passport, "country": country}
-        return self.call("visa_rules", arguments, rule, self.out.seconds(0.2, 0.6), version="2")
+        seconds = self.out.seconds(0.2, 0.6)
+        declared = {"version": "2", "freshness_override": 7200.0}
+        return self.call("visa_rules", arguments, rule, seconds, **declared)
 
     def traveller_profile(self, traveller: str) -> Span:
         """Read a profile; ``vary`` keeps the request id, new in every call, out of the identity."""
@@ -172,7 +181,7 @@ def desk_run(desk: Desk, at_ns: int) -> None:
     route = ROUTES[int(len(ROUTES) ** rng.random()) - 1]
     date = f"2026-04-{rng.randrange(1, 4):02d}"
     traveller = f"t-{rng.randrange(120):04d}"
-    passport = PASSPORTS[int(traveller[2:]) % 4]
+    passport = PASSPORTS[int(traveller[2:]) % len(PASSPORTS)]
     root = out.enter()
 
     plan = out.enter()
@@ -204,7 +213,9 @@ def desk_run(desk: Desk, at_ns: int) -> None:
     desk.search_flights(route, date)
     desk.visa_rules(passport, route)
     out.leave(offer, "offer", {"openinference.span.kind": "AGENT", "visceral.node": "offer"})
-    out.leave(root, "desk", {"openinference.span.kind": "AGENT", "visceral.node": "desk"})
+    clerk = f"clerk-{at_ns // MINUTE % CLERKS + 1}"  # whoever is free asks the agent
+    names = {"visceral.node": "desk", "user.id": clerk}
+    out.leave(root, "desk", {"openinference.span.kind": "AGENT"} | names)
 
 
 def desk_days() -> list[list[Batch]]:
@@ -218,8 +229,8 @@ def desk_days() -> list[list[Batch]]:
                 input_hash("visa_rules", {"passport": passport, "country": "PT"}, "2")
                 for passport in PASSPORTS[:3]
             )
-        for run in range(105):
-            desk_run(desk, MONDAY + day * DAY + run * 6 * MINUTE + rng.randrange(3 * MINUTE))
+        for run in range(330):
+            desk_run(desk, MONDAY + day * DAY + run * 110 * SECOND + rng.randrange(60) * SECOND)
         if day == 3:
             desk_mismatch(desk)
         batch = Batch("travel-desk", "python", "visceral")

@@ -101,3 +101,22 @@ def test_repeats_at_the_very_same_moment_support_no_freshness():
     curve = measure_curve(spread, None, FreshnessSettings())
     assert {point.serves for point in curve.points} == {300}
     assert not any(point.supported for point in curve.points)
+
+
+def test_a_candidate_saves_the_durations_of_its_serves():
+    starts = np.array([0, 5, 30, 200]) * SECOND_NS
+    calls = ToolCalls(
+        start_ns=starts,
+        end_ns=starts + np.array([1, 2, 3, 4]) * SECOND_NS,
+        identity=np.zeros(4, np.int32),
+        run=np.arange(4, dtype=np.int32),
+        content=np.array([0, 0, 1, 1], np.int32),
+    )
+    saved = {
+        point.freshness_ns // SECOND_NS: (point.serves, point.stale, point.saved_ns // SECOND_NS)
+        for point in measure_curve(calls, None, FreshnessSettings()).points
+    }
+    assert saved[2] == (0, 0, 0)
+    assert saved[5] == (1, 0, 2)
+    assert saved[30] == (2, 1, 5)
+    assert saved[300] == (3, 2, 9)

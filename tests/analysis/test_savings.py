@@ -67,3 +67,26 @@ def test_money_is_saved_where_the_call_has_a_cost(recorded, call):
     assert savings(calls).cost_usd == 0.5
     assert savings(calls, Settings(prices={"get_weather": 0.1})).cost_usd == 0.7
     assert savings(recorded(call(0, 1), call(2, 3))).cost_usd is None
+
+
+def test_savings_are_told_by_tool_with_their_own_interval(recorded, call):
+    others = [call(100 * n, arguments=f"{n}", run=f"run-{n:02}") for n in range(1, 20)]
+    found = savings(
+        recorded(
+            call(0, 1, run="run-00"),
+            call(2, 4, run="run-00"),
+            call(5, 8, run="run-00"),
+            call(10, 15, tool="search", run="run-00"),
+            call(20, 29, tool="search", run="run-00"),
+            *others,
+        )
+    )
+    assert [(tool.tool, tool.calls, tool.seconds, tool.stale_calls) for tool in found.by_tool] == [
+        ("search", 1, 9.0, 0),
+        ("get_weather", 2, 5.0, 0),
+    ]
+    assert sum(tool.seconds for tool in found.by_tool) == found.tool_seconds
+    projected = found.by_tool[0].seconds_per_1000_runs
+    assert projected.runs == 20
+    assert projected.mean == pytest.approx(1000 * 9 / 20)
+    assert projected.low == 0.0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from visceral_cli.calls.attested import flag, number
-from visceral_cli.calls.tool_call import ToolCall
+from visceral_cli.calls.tool_call import ContentMissing, ToolCall
 from visceral_cli.contract.identity import input_hash
 from visceral_cli.settings import ExtractSettings, ToolDeclaration
 
@@ -25,6 +25,10 @@ HASH = {
 OUTPUT = {"output.value": '{"n":1}'}
 SERVED = {"visceral.tool.served_decision_id": "d-1"}
 VERIFIED = {"visceral.tool.verify_match": False}
+
+
+EMPTY_LIST = "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
+"""sha256 of ``[]``."""
 
 
 @pytest.mark.parametrize(
@@ -133,3 +137,24 @@ def test_flags_may_have_become_texts(value: object, read: bool | None) -> None:
 )
 def test_numbers_are_finite(value: object, read: float | None) -> None:
     assert number(value) == read
+
+
+@pytest.mark.parametrize(
+    ("recorded", "content_hash", "missing", "empty"),
+    [
+        ("a" * 64, "a" * 64, None, False),
+        (EMPTY_LIST, EMPTY_LIST, None, True),
+        ("a" * 63, None, ContentMissing.NOT_CANONICAL, False),
+        (7, None, ContentMissing.NOT_CANONICAL, False),
+    ],
+)
+def test_the_recorded_hash_of_a_result_stands_for_a_result_that_was_not_captured(
+    call_of: Callable[..., ToolCall],
+    recorded: object,
+    content_hash: str | None,
+    missing: ContentMissing | None,
+    empty: bool,
+) -> None:
+    call = call_of(BASE | INPUT | HASH | {"visceral.tool.output_hash": recorded})
+    assert (call.content_hash, call.content_missing) == (content_hash, missing)
+    assert call.empty_result is empty

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from visceral_cli.calls.encryption import SectionOpener, section_of
+from visceral_cli.calls.encryption import SectionOpener, sealed_length, section_of
 from visceral_cli.calls.extract import Extractor
 from visceral_cli.calls.tool_call import ToolCall
 from visceral_cli.contract.identity import input_hash
@@ -102,6 +102,35 @@ def test_a_damaged_section_is_only_itself_once_the_key_is_known_to_be_right() ->
 )
 def test_a_section_that_is_not_whole_is_none(change: dict[str, object]) -> None:
     assert section_of(VECTOR | change, "visceral.input") is None
+
+
+@pytest.mark.parametrize("text", ["", "1", "12", "123", "1234", "\u00fc" * 50, "x" * 10_000])
+def test_the_length_of_the_plaintext_is_told_without_a_key(text: str) -> None:
+    assert sealed_length(sealed("visceral.output", text), "visceral.output") == len(text.encode())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"visceral.input.iv": None},
+        {"visceral.input.iv": "AAECAwQFBgcICQo="},  # 11 bytes
+        {"visceral.input.iv": "AAECAwQFBgcICQoLDA=="},  # 13
+        {"visceral.input.tag": "AAAA"},
+        {"visceral.input.ciphertext": 7},
+        {"visceral.input.ciphertext": "not base64!"},
+    ],
+)
+def test_a_section_that_is_not_whole_has_no_length(change: dict[str, object]) -> None:
+    assert sealed_length(VECTOR | change, "visceral.input") is None
+
+
+def test_a_key_proven_by_one_opener_is_not_proven_for_another() -> None:
+    good = section_of(sealed("visceral.input", "{}"), "visceral.input")
+    assert good is not None
+    assert SectionOpener({"k-1": KEY}).open(good) == "{}"
+    broken = good._replace(ciphertext=good.ciphertext[:-1])
+    with pytest.raises(UsageError, match="does not open"):
+        SectionOpener({"k-1": KEY}).open(broken)
 
 
 def test_without_a_key_a_call_says_so_and_keeps_its_hash_and_the_length(

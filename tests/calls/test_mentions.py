@@ -7,13 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from visceral_cli.calls.mentions import of_log, of_span
+from visceral_cli.calls import mentions
+from visceral_cli.calls.mentions import answer_keys, of_log
 from visceral_cli.calls.tool_call import Mention
 from visceral_cli.ingest.span import LogRecord, Span
 
 ARGUMENTS = {"city": "Berlin"}
 ASKED = Mention("trace-1", None, "c-1", "get_weather", "arguments", '{"city":"Berlin"}')
 PART = {"type": "tool_call", "id": "c-1", "name": "get_weather", "arguments": ARGUMENTS}
+
+
+def of_span(span: Span) -> list[Mention]:
+    return mentions.of_span(span, answer_keys(span.attributes))
 
 
 def compact(value: object) -> str:

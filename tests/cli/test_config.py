@@ -128,7 +128,11 @@ def test_prices_of_options_go_over_those_of_the_file(folder: Path) -> None:
             'tool.visceral.tools.a: unknown key "readonly"',
             '"read-only"',
         ),
-        ("[tool.visceral]\nqqq = 1", 'tool.visceral: unknown key "qqq"', "known: exclude, inputs"),
+        (
+            "[tool.visceral]\nqqq = 1",
+            'tool.visceral: unknown key "qqq"',
+            "known: check, exclude, find-vary, inputs",
+        ),
         (
             "[tool.visceral]\nstrict = 'yes'",
             "tool.visceral: strict: text where true or false",

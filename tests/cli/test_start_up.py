@@ -41,7 +41,11 @@ except SystemExit as end:
         (["--version"], 0),
         (["config", "--no-config"], 0),
         (["analyze", "x", "--max-stale-rate", "20"], 2),
+        (["check", "--help"], 0),
+        (["check", "x", "--max-duplicate-rate", "20"], 2),
+        (["diff", "--help"], 0),
         (["no-such-command"], 2),
+        (["explain", "retry", "--no-config"], 0),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )

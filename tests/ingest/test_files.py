@@ -11,7 +11,16 @@ from visceral_cli.ingest.files import find_files
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder ``traces`` with files in it, below the present one."""
-    for name in ("b.jsonl", "a.jsonl", "sub/c.pb", "sub/deep/d", ".hidden", ".git/e", "sub/.f"):
+    for name in (
+        "b.jsonl",
+        "a.jsonl",
+        "sub/c.pb",
+        "sub/deep/d",
+        ".hidden",
+        ".git/e",
+        "sub/.f",
+        "__pycache__/g.pyc",
+    ):
         path = tmp_path / "traces" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from visceral_cli.ingest.document import read_document
-from visceral_cli.ingest.otlp_proto import read_message
+from visceral_cli.ingest.otlp_proto import _text_pair, read_message
 from visceral_cli.ingest.proto_signal import Signal, signal_of
 from visceral_cli.ingest.span import DamageKind, LogRecord, Reading
 
@@ -271,3 +271,44 @@ def test_every_system_gives_the_same_from_protobuf_and_json(shared: Path) -> Non
 
         assert sorted(from_proto.spans, key=key) == sorted(from_json.spans, key=key), file.name
         assert not from_proto.damage
+
+
+LENGTHS = (0, 1, 125, 126, 127, 128, 129, 16_379, 16_380, 16_381, 16_384)
+"""Around the lengths at which a varint, or that of the value around a text, gets a byte more."""
+
+
+@pytest.mark.parametrize("key_length", [1, 126, 127, 128, 129])
+def test_texts_and_keys_of_every_length_are_read(key_length: int) -> None:
+    message = TracesData()
+    span = add_span(message)
+    expected = {}
+    for number, length in enumerate(LENGTHS):
+        key = f"{number:x}".ljust(key_length, "k")
+        pair = span.attributes.add()
+        pair.key, pair.value.string_value = key, "t" * length
+        expected[key] = "t" * length
+    assert read(message.SerializeToString()).spans[0].attributes == expected
+
+
+PLAIN = KeyValue(key="key", value=AnyValue(string_value="text"))
+LONG = KeyValue(key="key", value=AnyValue(string_value="\u00fc" * 100))
+
+
+@given(
+    st.sampled_from([PLAIN.SerializeToString(), LONG.SerializeToString()]),
+    st.integers(0, 12),
+    st.binary(max_size=2),
+)
+def test_the_quick_way_to_an_attribute_is_the_decoders_or_none(
+    raw: bytes, place: int, change: bytes
+) -> None:
+    changed = raw[:place] + change + raw[place + len(change) :]
+    quick = _text_pair(changed)
+    if quick is not None:
+        pair = KeyValue.FromString(changed)
+        assert quick == (pair.key, pair.value.string_value)
+
+
+@pytest.mark.parametrize("pair", [PLAIN, LONG])
+def test_a_usual_attribute_goes_the_quick_way(pair: Any) -> None:
+    assert _text_pair(pair.SerializeToString()) == (pair.key, pair.value.string_value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from visceral_cli.errors import InputError, UsageError
 from visceral_cli.loading.fill import filled_store
 from visceral_cli.progress import Silent
-from visceral_cli.settings import ExtractSettings, Settings
+from visceral_cli.settings import ExtractSettings, Settings, ToolDeclaration
 
 
 def content(store):
@@ -147,6 +148,41 @@ def test_a_store_filled_under_another_namespace_is_refused(tmp_path, folder, spa
         filled_store([str(folder)], other, Silent()),
     ):
         pass
+
+
+def test_a_store_read_back_under_another_namespace_is_refused(tmp_path, folder, span, export):
+    write(folder, "a.jsonl", export, span(1))
+    path = tmp_path / "s.duckdb"
+    load(folder, path)
+    other = Settings(extract=ExtractSettings(namespace_attribute=None))
+    with (
+        pytest.raises(UsageError, match="other settings"),
+        filled_store([str(path)], other, Silent()),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("declared", "fits"),
+    [
+        (ToolDeclaration(read_only=True, replay_safe=True, price_usd=0.1), True),
+        (ToolDeclaration(freshness_seconds=60), True),
+        (ToolDeclaration(vary=("q",)), False),
+        (ToolDeclaration(error_key="failure"), False),
+        (ToolDeclaration(ignore_result=("$.at",)), False),
+    ],
+)
+def test_what_is_declared_later_fits_a_store_unless_it_shapes_its_rows(
+    tmp_path, folder, span, export, declared, fits
+):
+    write(folder, "a.jsonl", export, span(1))
+    path = tmp_path / "s.duckdb"
+    load(folder, path)
+    later = Settings(extract=ExtractSettings(tools={"search": declared}))
+    with contextlib.ExitStack() as stack:
+        if not fits:
+            stack.enter_context(pytest.raises(UsageError, match="other settings"))
+        stack.enter_context(filled_store([str(path)], later, Silent()))
 
 
 def test_several_processes_fill_the_store_as_one_does(tmp_path, folder, span, export, monkeypatch):

@@ -19,10 +19,19 @@ from visceral_cli.analysis.figures import (
     Projection,
     Savings,
     ToolFigures,
+    ToolSaving,
 )
 from visceral_cli.contract.identity import InputHash
 from visceral_cli.contract.rule import Action, Guard, Match, Rule, RuleKind, RuleStatus
-from visceral_cli.report.report import BoundFigures, DamagePlace, Inputs, Report, Totals
+from visceral_cli.report.report import (
+    BoundFigures,
+    CurveFigures,
+    DamagePlace,
+    Inputs,
+    Report,
+    ToolCurve,
+    Totals,
+)
 from visceral_cli.rules.refusal import Refusal, RefusalKind
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -50,7 +59,7 @@ def golden() -> Callable[[str, bytes], None]:
     return compare
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def report() -> Report:
     """A report with rules, candidates, findings, damage, and a hostile tool name."""
     return hard_report()
@@ -99,9 +108,21 @@ def hard_report() -> Report:
             in_flight_seconds=0.75,
             seconds_per_1000_runs=Projection(1879.0, 1500.5, 2257.5, 31),
             by_identity={("shop", "search_flights", "3fa94c1b20de" + "0" * 52): (39, 58.25)},
+            by_tool=(
+                ToolSaving(
+                    "shop",
+                    "search_flights",
+                    "tool",
+                    39,
+                    58.25,
+                    0,
+                    Projection(1879.0, 1500.5, 2257.5, 31),
+                ),
+            ),
         ),
         rules=(rule(),),
         candidates=(rule(status=RuleStatus.CANDIDATE),),
+        curves=curves(),
         refusals=refusals(),
         findings=(
             Finding(
@@ -306,6 +327,41 @@ def bounds() -> tuple[BoundFigures, ...]:
             missing="no call repeats an earlier one within the bound",
             warnings=("hosts differ",),
         ),
+    )
+
+
+def curves() -> tuple[ToolCurve, ...]:
+    """Return a curve that turns stale, one of a hostile name, and one without a serve."""
+    return (
+        ToolCurve(
+            "shop",
+            "search_flights",
+            "tool",
+            (
+                curve_point(60.0, 0, 0, 0.0, "runs", "results"),
+                curve_point(600.0, 390, 0, 58.25),
+                curve_point(3600.0, 402, 7, 60.5, "span"),
+            ),
+        ),
+        ToolCurve(
+            "shop", HOSTILE_NAME, "tool", (curve_point(5.0, 2, 1, 0.5, "runs", "results", "span"),)
+        ),
+        ToolCurve("shop", "get_profile", "tool", ()),
+    )
+
+
+def curve_point(
+    freshness_seconds: float, serves: int, stale: int, saved_seconds: float, *failed: str
+) -> CurveFigures:
+    """Return one age of a curve."""
+    return CurveFigures(
+        freshness_seconds=freshness_seconds,
+        serves=serves,
+        stale=stale,
+        saved_seconds=saved_seconds,
+        effective_observations=float(serves),
+        stale_rate_at_most=0.0087,
+        failed_guards=failed,
     )
 
 

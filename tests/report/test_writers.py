@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from visceral_cli.errors import UsageError
-from visceral_cli.report.format_choice import check_rows, format_of
+from visceral_cli.report.format_choice import REPORT_FORMATS, check_rows, format_of
 from visceral_cli.report.report import Report
 from visceral_cli.report.view import Format, Rows, View
 from visceral_cli.report.writers import Answer, write_answer
 
-ALL = tuple(Format)
+ALL = REPORT_FORMATS
 
 
 class Terminal(io.TextIOWrapper):
@@ -43,11 +43,11 @@ def test_the_name_beats_the_suffix_beats_the_first(
 
 
 def test_an_unknown_format_names_those_that_are_carried() -> None:
-    with pytest.raises(UsageError, match='no output format "html" here') as caught:
-        format_of("html", None, (Format.TABLE, Format.JSON))
+    with pytest.raises(UsageError, match='no output format "pdf" here') as caught:
+        format_of("pdf", None, (Format.TABLE, Format.JSON))
     assert caught.value.hint == "known: table, json"
-    with pytest.raises(UsageError, match=r"no format has the suffix \.html"):
-        format_of(None, Path("report.html"), ALL)
+    with pytest.raises(UsageError, match=r"no format has the suffix \.pdf"):
+        format_of(None, Path("report.pdf"), ALL)
     with pytest.raises(UsageError, match="does not write csv"):
         format_of(None, Path("report.csv"), (Format.TABLE,))
 
@@ -73,6 +73,8 @@ def test_parquet_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("chosen", ALL)
 def test_every_format_writes_a_file(report: Report, tmp_path: Path, chosen: Format) -> None:
+    if chosen is Format.HTML:
+        pytest.importorskip("vl_convert", reason="the extra html is not installed")
     place = tmp_path / "out"
     write_answer(Answer(report), chosen, place, View())
     first = place.read_bytes()

@@ -187,7 +187,7 @@ def one(**changes: object) -> bytes:
             one(guard__read_only=1),
             "rule r-3fa94c1b20de: its guard does not hold true for read_only and replay_safe",
         ),
-        (one(schema=2), "rule r-3fa94c1b20de: no client would use it: schema"),
+        (one(schema=3), "rule r-3fa94c1b20de: no client would use it: schema"),
         (one(decision_id=None), "rule number 1: no client would use it: decision-id"),
         (b'{"rules": [7]}', "rule number 1: no client would use it: not-an-object"),
     ],

@@ -31,7 +31,8 @@ def load(name: str) -> ModuleType:
 
 
 sys.modules["runtime_servers_conftest"] = sys.modules[__name__]
-pytest.register_assert_rewrite("cache_requirements")
+if "cache_requirements" not in sys.modules:  # another folder's run may have loaded it
+    pytest.register_assert_rewrite("cache_requirements")
 _shared = importlib.util.spec_from_file_location("runtime_fixtures", RUNTIME_TESTS / "conftest.py")
 assert _shared is not None
 assert _shared.loader is not None

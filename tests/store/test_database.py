@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from visceral_cli.errors import UsageError
-from visceral_cli.store.database import is_store, open_store, temporary_store
+from visceral_cli.store.database import is_store, open_store, temporary_store, tool_names
 
 
 def test_a_new_store_is_for_its_owner_only(tmp_path):
@@ -82,6 +82,47 @@ def test_a_store_that_another_process_holds_is_refused(tmp_path):
         with pytest.raises(UsageError, match="in use by another process"), open_store(path):
             pass
         child.communicate("")
+
+
+def test_the_tools_of_a_store_are_read_without_changing_it(tmp_path):
+    path = tmp_path / "s.duckdb"
+    with open_store(path) as store:
+        columns = {
+            "record": 0,
+            "file_id": 0,
+            "trace_id": "t",
+            "span_id": "s",
+            "position": 0,
+            "kind": "tool",
+            "convention": "c",
+            "failed": False,
+            "span_kind": 0,
+            "recorded_hash": False,
+            "hash_disagrees": False,
+            "empty_result": False,
+            "unnamed_arguments": False,
+        }
+        for tool in ("search", "fetch", "search"):
+            row = columns | {"tool": tool}
+            store.execute(
+                f"INSERT INTO _call_record ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                list(row.values()),
+            )
+    path.chmod(0o444)
+    before = path.read_bytes()
+    assert tool_names(path) == ["fetch", "search"]
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["s.duckdb"]
+
+
+def test_the_tools_of_what_is_no_store_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="cannot be opened as a store"):
+        tool_names(tmp_path / "missing")
+    path = tmp_path / "s.duckdb"
+    with duckdb.connect(str(path)) as store:
+        store.execute("CREATE TABLE theirs (x INTEGER)")
+    with pytest.raises(UsageError, match="not a store of visceral"):
+        tool_names(path)
 
 
 def test_a_temporary_store_leaves_nothing_behind(tmp_path, monkeypatch):

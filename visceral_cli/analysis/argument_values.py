@@ -6,7 +6,7 @@ distinct arguments of the largest tool only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -78,6 +78,13 @@ class ArgumentValues:
         )
 
 
+def define_views(store: duckdb.DuckDBPyConnection) -> None:
+    """Define what this module reads, and ``_declared_vary``."""
+    store.register("_wanted_arguments", _wanted(np.zeros(0, np.uint64)))
+    run_file(store, "visceral_cli.analysis", "argument_values.sql")
+    store.unregister("_wanted_arguments")
+
+
 def codes_of(keys: Keys) -> Codes:
     """Return a small code for each key; equal for equal ones."""
     _, codes = np.unique(keys, return_inverse=True)
@@ -98,18 +105,16 @@ def argument_values(
     calls: CallColumns,
     *,
     by_trace: bool,
-    min_calls: int,
-    min_distinct: int,
+    least: Callable[[ToolFacts], tuple[int, int]],
 ) -> Iterator[ArgumentValues]:
-    """Yield the tools that are no writers, have so many calls, and as many distinct arguments.
+    """Yield the tools that are no writers and have enough calls and distinct arguments.
 
-    ``by_trace``: results are not shared between traces.
+    ``least`` returns how many of both a tool needs to be looked at. ``by_trace``: results are not
+    shared between traces. Needs ``define_views``.
     """
-    store.register("_wanted_arguments", _wanted(np.zeros(0, np.uint64)))
-    run_file(store, "visceral_cli.analysis", "argument_values.sql")
-    store.unregister("_wanted_arguments")
-    arguments, apart = _keys_of_calls(store, len(calls), by_trace=by_trace)
+    arguments, apart = keys_of_calls(store, len(calls), by_trace=by_trace)
     for history in histories(calls):
+        min_calls, min_distinct = least(history.facts)
         known = arguments[history.rows] != 0
         if np.count_nonzero(known) < min_calls:
             continue
@@ -122,9 +127,10 @@ def argument_values(
             yield _columns(history, place, which, apart, *read)
 
 
-def _keys_of_calls(
+def keys_of_calls(
     store: duckdb.DuckDBPyConnection, calls: int, *, by_trace: bool
 ) -> tuple[Keys, Keys]:
+    """Return, by row, the key of the arguments, 0: unknown, and of what may share results."""
     arguments, apart = np.zeros(calls, np.uint64), np.zeros(calls, np.uint64)
     selected = store.sql("SELECT * FROM _call_arguments($by_trace)", params={"by_trace": by_trace})
     for batch in selected.to_arrow_reader(_BATCH_ROWS):
@@ -138,10 +144,13 @@ def _wanted(keys: Keys) -> pa.Table:
     return pa.table({"arguments_key": keys, "place": np.arange(len(keys))})
 
 
-def _read_values(
+def argument_hashes(
     store: duckdb.DuckDBPyConnection, keys: Keys
-) -> tuple[tuple[str, ...], Codes, Flags] | None:
-    """Return names, values, and which arguments have names; ``None`` with too many names."""
+) -> tuple[dict[str, Keys], Flags] | None:
+    """Return the value of each argument as a hash, 0 where it is missing, and what has names.
+
+    ``keys`` are those of distinct arguments; ``None`` with too many names. Needs ``define_views``.
+    """
     hashes: dict[str, Keys] = {}
     named = np.zeros(len(keys), np.bool_)
     store.register("_wanted_arguments", _wanted(keys))
@@ -161,12 +170,22 @@ def _read_values(
                 column[place[of_name]] = np.maximum(value[of_name].astype(np.uint64), 1)
     finally:
         store.unregister("_wanted_arguments")
-    ordered = tuple(sorted(hashes))
-    values = np.zeros((len(ordered), len(keys)), np.int32)
-    for nth, name in enumerate(ordered):
-        found, codes = np.unique(hashes[name], return_inverse=True)
+    return {name: hashes[name] for name in sorted(hashes)}, named
+
+
+def _read_values(
+    store: duckdb.DuckDBPyConnection, keys: Keys
+) -> tuple[tuple[str, ...], Codes, Flags] | None:
+    """Return names, values as codes, and which arguments have names."""
+    read = argument_hashes(store, keys)
+    if read is None:
+        return None
+    hashes, named = read
+    values = np.zeros((len(hashes), len(keys)), np.int32)
+    for nth, column in enumerate(hashes.values()):
+        found, codes = np.unique(column, return_inverse=True)
         values[nth] = codes if found[0] == 0 else codes + 1
-    return ordered, values, named
+    return tuple(hashes), values, named
 
 
 def _columns(

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from visceral_cli.analysis import binomial
 from visceral_cli.analysis.comparison import (
     Compared,
     compare,
@@ -18,8 +17,9 @@ from visceral_cli.analysis.comparison import (
     runs_served,
     tally,
 )
-from visceral_cli.analysis.history import Places, ToolCalls, Writers
+from visceral_cli.analysis.history import Codes, Places, ToolCalls, Writers
 from visceral_cli.analysis.lanes import Lanes, lay_out, narrow
+from visceral_cli.analysis.proof import observations_needed, upper_bound
 from visceral_cli.analysis.stale_curve import CurvePoint, Guard, StaleCurve, allowed_error, climb
 from visceral_cli.settings import FreshnessSettings
 
@@ -46,6 +46,7 @@ def with_identity(calls: ToolCalls) -> ToolCalls:
         content=calls.content[row],
         host=None if calls.host is None else calls.host[row],
         declared_freshness_seconds=calls.declared_freshness_seconds,
+        question=None if calls.question is None else calls.question[row],
     )
 
 
@@ -75,13 +76,19 @@ def block_of(calls: int, blocks: int) -> Places:
 
 
 def measure_curve(
-    calls: ToolCalls, writers: Writers | None, settings: FreshnessSettings
+    calls: ToolCalls,
+    writers: Writers | None,
+    settings: FreshnessSettings,
+    *,
+    unlike: Codes | None = None,
 ) -> StaleCurve:
     """Replay every candidate that could matter.
 
     Those too long for the span of the traces are measured only where the others prove nothing, to
-    tell what a longer history would give.
+    tell what a longer history would give. ``unlike``: as in ``compare``, for each of ``calls``.
     """
+    if unlike is not None:
+        unlike = unlike[calls.identity >= 0]
     calls = with_identity(calls)
     size = len(calls.start_ns)
     span_ns = int(calls.start_ns[-1] - calls.start_ns[0]) if size else 0
@@ -90,7 +97,7 @@ def measure_curve(
     limit = longest_supported_ns(span_ns, settings)
     within = sum(each <= limit for each in grid)
     lanes = lay_out(calls, writers)
-    measure = _Measure(lanes, block_of(size, settings.blocks), limit, settings)
+    measure = _Measure(lanes, block_of(size, settings.blocks), limit, settings, unlike)
     points = measure.points(grid, 0, within)
     curve = StaleCurve(tuple(points), size, len(np.unique(calls.run)), span_ns, cap)
     found = climb(curve, allowed_error(settings), settings)
@@ -120,12 +127,17 @@ class _Measure:
     """Measures candidates of one tool."""
 
     def __init__(
-        self, lanes: Lanes, blocks: Places, limit_ns: int, settings: FreshnessSettings
+        self,
+        lanes: Lanes,
+        blocks: Places,
+        limit_ns: int,
+        settings: FreshnessSettings,
+        unlike: Codes | None,
     ) -> None:
         self._lanes, self._blocks, self._limit_ns = lanes, blocks, limit_ns
-        self._settings = settings
+        self._settings, self._unlike = settings, unlike
         self._rate, self._delta = settings.max_stale_rate, allowed_error(settings)
-        self._enough = binomial.needed(0, self._rate, self._delta)
+        self._enough = observations_needed(0, self._rate, self._delta, anytime=settings.anytime)
 
     def points(self, grid: Sequence[int], first: int, end: int) -> list[CurvePoint]:
         """Measure the candidates from ``first`` to before ``end``, from the longest down.
@@ -138,20 +150,27 @@ class _Measure:
         for nth in range(end - 1, first - 1, -1):
             if compared is None or (grid[nth] < longest and len(lanes.row)):
                 lanes = narrow(lanes, grid[nth])
-                compared = compare(lanes, grid[nth], self._blocks)
+                compared = compare(lanes, grid[nth], self._blocks, unlike=self._unlike)
             points.append(self._point(compared, grid[nth], grid[nth - 1] if nth else 0))
         return points[::-1]
 
     def _point(self, compared: Compared, freshness_ns: int, previous_ns: int) -> CurvePoint:
         everything = tally(compared.cells)
         counts = counted_tally(compared.cells, self._rate, self._delta)
-        bound = binomial.upper(counts.stale_observations, counts.observations, self._delta)
+        bound = upper_bound(
+            counts.stale_observations,
+            counts.observations,
+            self._delta,
+            anytime=self._settings.anytime,
+        )
         ages_ns = last_ages_ns(compared)
         runs, near = runs_served(compared), int(np.count_nonzero(ages_ns > previous_ns))
         failed = self._failed_guards(freshness_ns, runs, near)
         passes_at = bound
         if not failed and (bound > self._rate or counts.observations < self._enough):
-            passes_at = passing_rate(compared.cells, self._rate, self._delta)
+            passes_at = passing_rate(
+                compared.cells, self._rate, self._delta, anytime=self._settings.anytime
+            )
         return CurvePoint(
             freshness_ns=freshness_ns,
             serves=everything.serves,
@@ -167,6 +186,8 @@ class _Measure:
             stale_rate_bound=bound,
             passes_at=passes_at,
             failed_guards=failed,
+            anytime=self._settings.anytime,
+            saved_ns=int(compared.lanes.duration_ns[compared.call].sum()),
         )
 
     def _failed_guards(self, freshness_ns: int, runs: int, near: int) -> tuple[Guard, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from visceral_cli.analysis import binomial
 from visceral_cli.analysis.history import Codes, Flags, Places, Times
 from visceral_cli.analysis.lanes import Lanes
+from visceral_cli.analysis.proof import upper_bound
 from visceral_cli.analysis.replay import replay
 
 
@@ -64,13 +65,19 @@ class Tally:
         return self.observations * self.stale / self.serves if self.serves else 0.0
 
 
-def compare(lanes: Lanes, freshness_ns: int, blocks: Places) -> Compared:
+def compare(
+    lanes: Lanes, freshness_ns: int, blocks: Places, *, unlike: Codes | None = None
+) -> Compared:
     """Replay with this freshness and compare what can be compared.
 
-    ``blocks``: the block of each row of ``ToolCalls``, from 0.
+    ``blocks``: the block of each row of ``ToolCalls``, from 0. ``unlike``: a code of each row;
+    only serves whose call and source have different ones are counted.
     """
     serves = replay(lanes, freshness_ns)
     call, source = serves.call, serves.source
+    if unlike is not None:
+        other = np.flatnonzero(unlike[lanes.row[call]] != unlike[lanes.row[source]])
+        call, source = call[other], source[other]
     if lanes.unknown:
         known = np.flatnonzero(lanes.content[call] >= 0)
         call, source = call[known], source[known]
@@ -185,7 +192,7 @@ def counted_tally(cells: Cells, rate: float, delta: float) -> Tally:
     return tally(cells, cut(cells, rate, delta).counted) if everything.stale else everything
 
 
-def passing_rate(cells: Cells, above: float, delta: float) -> float:
+def passing_rate(cells: Cells, above: float, delta: float, *, anytime: bool = False) -> float:
     """Return the smallest tolerated rate, from ``above`` on, at which these serves pass; else 1.
 
     A larger rate leaves fewer identities out, so the bound is taken anew until the rate holds.
@@ -193,9 +200,10 @@ def passing_rate(cells: Cells, above: float, delta: float) -> float:
     rate = above
     for _ in range(20):
         counts = counted_tally(cells, rate, delta)
-        bound = binomial.upper(counts.stale_observations, counts.observations, delta)
+        observed = counts.observations
+        bound = upper_bound(counts.stale_observations, observed, delta, anytime=anytime)
         # Whole observations, as ``needed`` asks for.
-        bound = max(bound, binomial.upper(0, math.floor(counts.observations), delta))
+        bound = max(bound, upper_bound(0, math.floor(observed), delta, anytime=anytime))
         if bound <= rate:
             return rate
         rate = bound

@@ -160,6 +160,20 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSaving:
+    """What the given rules would have saved of one tool's calls."""
+
+    namespace: str
+    tool: str
+    kind: str
+    calls: int
+    seconds: float
+    stale_calls: int
+    """Served calls whose real result differed from the stored one."""
+    seconds_per_1000_runs: Projection
+
+
+@dataclass(frozen=True, slots=True)
 class Savings:
     """What the given rules would have saved on these calls (one pass over all tools)."""
 
@@ -177,6 +191,48 @@ class Savings:
     seconds_per_1000_runs: Projection | None
     by_identity: dict[tuple[str, str, str], tuple[int, float]]
     """(namespace, tool, input_hash) to (served calls, seconds)."""
+    by_tool: tuple[ToolSaving, ...] = ()
+    """Tools of which anything would have been served, most seconds first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfRow:
+    """What one freshness, and one store size, would have meant for one tool."""
+
+    freshness_seconds: float
+    store_size: int | None
+    """How many results of the tool the store holds; ``None``: all."""
+    proposed: bool
+    served: int
+    compared: int
+    """Served calls whose real result is known."""
+    stale: int
+    stale_rate_low: float
+    """The share of stale serves lies between these with the user's confidence, ..."""
+    stale_rate_high: float
+    """... each stored result being one observation."""
+    saved_seconds: float
+    seconds_per_1000_runs: Projection
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What serving would have meant for one tool, from never to the largest age seen."""
+
+    namespace: str
+    tool: str
+    kind: str
+    scope: str
+    """Between which calls a result passes: ``run``, ``session``, ``user`` or ``all``."""
+    calls: int
+    identities: int
+    tool_seconds: float
+    proposed_freshness_seconds: float | None
+    missing: str | None
+    """Why none is proposed."""
+    by_freshness: tuple[WhatIfRow, ...]
+    by_store_size: tuple[WhatIfRow, ...]
+    """At the proposed freshness, or without one at the largest."""
 
 
 class FindingKind(StrEnum):
@@ -192,6 +248,20 @@ class FindingKind(StrEnum):
     """Two identities that differ only in Unicode form, spaces, letter case or number type."""
     VERIFY_MISMATCH = "verify-mismatch"
     """The runtime's own dual execution found another result."""
+    SMALLER_KEY = "smaller-key"
+    """Results do not depend on some arguments: without them in the key more calls are equal."""
+    UNKEYED_ARGUMENT = "unkeyed-argument"
+    """The declared ``vary`` leaves out an argument on which the result depends."""
+    CLEARED_BY_WRITER = "cleared-by-writer"
+    """Results change after a writer was called with the same value of an argument."""
+    READ_DURING_WRITE = "read-during-write"
+    """A tool was read while a writer of the same trace was at work."""
+    WRITE_BESIDE_RUN = "write-beside-run"
+    """A sibling task of a run wrote, and the run does not learn of it."""
+    WRITE_IN_OWN_TRACE = "write-in-own-trace"
+    """A write while a run was under way, but in no trace of it."""
+    VARYING_RESULT = "varying-result"
+    """Results differ although nothing changed, at the named places."""
     CLOCKS = "clocks"
     """Times that are missing or impossible."""
 
@@ -208,3 +278,138 @@ class Finding:
     trace_ids: tuple[str, ...] = ()
     span_ids: tuple[str, ...] = ()
     input_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VaryingPart:
+    """A place in the results of a tool that differs although nothing changed."""
+
+    path: str
+    """A JSON path; ``[*]`` for the elements of a list."""
+    pairs: int
+    """Compared pairs that differ there."""
+    holds: str
+    """``time``, ``uuid``, ``duration``, ``order`` (a list in another order), or empty: anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnstableFigures:
+    """An unstable tool, and where its results differ; never a value."""
+
+    namespace: str
+    tool: str
+    kind: str
+    pairs: int
+    """Executions of one identity, at most a minute after another one."""
+    differing: int
+    compared: int
+    """Differing pairs whose texts were compared."""
+    parts: tuple[VaryingPart, ...]
+    """Most pairs first; the first ten."""
+    ignore_result: tuple[str, ...]
+    """What to leave out so that all compared pairs are equal; empty: no such few parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidationFigures:
+    """A writer after which results of a tool change, by a value that both were called with.
+
+    Figures are of consecutive calls of one identity, at most an hour apart, whose results are
+    known; a write lies between them if it ended after the first began and began before the second.
+    """
+
+    namespace: str
+    tool: str
+    kind: str
+    argument: str
+    """An argument of the tool ..."""
+    writer: str
+    writer_argument: str
+    """... and the one of the writer that has the same value."""
+    matching: int
+    """Pairs with a write of the same value between them ..."""
+    matching_changed: int
+    """... and those of them with different results: what speaks for it."""
+    changed_rate_at_least: float
+    other: int
+    """Pairs with writes of other values only between them ..."""
+    other_changed: int
+    """... and those of them with different results: what speaks against clearing no more."""
+    other_rate_at_most: float
+    """With the user's confidence, at most this share of other writes is followed by a change."""
+    proven: bool
+    """Whether that is tolerated; otherwise every write keeps voiding everything in its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharingFigures:
+    """Who may share the results of one tool, and why.
+
+    Pairs are consecutive calls of one identity, at most an hour apart, whose results are known.
+    """
+
+    namespace: str
+    tool: str
+    kind: str
+    scope: str
+    """``run``, ``session``, ``user`` or ``all`` (of its namespace)."""
+    judged: bool
+    """Whether the spans name users, or the settings say that answers do not depend on them."""
+    why: str
+    users: int
+    """Users named on its calls."""
+    pairs_of_users: int
+    """Pairs of calls of different users ..."""
+    differing_of_users: int
+    """... and those of them with different results."""
+    pairs_of_one_user: int
+    differing_of_one_user: int
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Two calls that were compared, by the ids of their spans."""
+
+    earlier_trace_id: str
+    earlier_span_id: str
+    later_trace_id: str
+    later_span_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class VaryFigures:
+    """The arguments of one tool that decide its result, as far as the traces tell; never a value.
+
+    The figures of the proof count serves whose stored and real call differ in an argument that is
+    left out, in the last three quarters of the calls; the first quarter chose the arguments.
+    """
+
+    namespace: str
+    tool: str
+    kind: str
+    vary: tuple[str, ...]
+    """The arguments to keep in the key."""
+    left_out: tuple[str, ...]
+    proven: bool
+    needs_review: tuple[str, ...]
+    """Left-out arguments that look as if they told who asks: a person has to say they do not."""
+    pairs: int
+    """Consecutive calls, at most an hour apart, that differ only in arguments left out ..."""
+    differing: int
+    """... and those of them with different results."""
+    calls: int
+    """Calls with known arguments."""
+    more_reusable: int
+    """Calls that a store would answer beyond those it answers with all arguments in the key."""
+    freshness_seconds: float | None
+    """How old a result may be that is shared this way."""
+    stale_rate_at_most: float | None
+    serves: int
+    stale: int
+    effective_observations: float
+    missing: str | None
+    """What the proof lacks, with both numbers."""
+    witnesses: tuple[Example, ...]
+    """Pairs with equal results."""
+    counter_examples: tuple[Example, ...]
+    """Pairs with different results."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import duckdb
 import numpy as np
@@ -31,6 +31,11 @@ def find_findings(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> list[
         found += _verify_mismatches(store)
     if not calls.timed.all():
         found += _missing_times(store)
+    return in_order(found)
+
+
+def in_order(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings in order of kind, most calls first, then by name."""
     kinds = list(FindingKind)
     return sorted(
         found,

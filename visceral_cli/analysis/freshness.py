@@ -21,6 +21,7 @@ from visceral_cli.analysis.comparison import Compared, Cut, compare, cut
 from visceral_cli.analysis.history import Codes, Flags, Places, ToolCalls, Writers
 from visceral_cli.analysis.lanes import Lanes, lay_out
 from visceral_cli.analysis.missing import Missing, what_is_missing
+from visceral_cli.analysis.proof import observations_needed
 from visceral_cli.analysis.stability import Instability, find_instability
 from visceral_cli.analysis.stale_curve import (
     Climb,
@@ -155,7 +156,7 @@ def share_confidence(
     evidence enough for any bound do not count among the M.
     """
     delta = allowed_error(settings)
-    enough = binomial.needed(0, settings.max_stale_rate, delta)
+    enough = observations_needed(0, settings.max_stale_rate, delta, anytime=settings.anytime)
     level, climbs = delta, [climb(curve, delta, settings) for curve in curves]
     tested = sum(_is_tested(curve, enough) for curve in curves)
     bounds = _count(climbs)
@@ -197,8 +198,8 @@ def conclude(
     detail = _Detail.at(lanes, freshness_ns, len(calls.start_ns), settings)
     identities = detail.identities(calls)
     delta = allowed_error(settings)
-    enough = binomial.needed(0, settings.max_stale_rate, delta)
-    pooled = binomial.effective(identities.counted_serves) >= enough
+    enough = observations_needed(0, settings.max_stale_rate, delta, anytime=settings.anytime)
+    pooled = binomial.effective(_by_question(calls, identities)) >= enough
     return Bound(
         freshness_ns=freshness_ns,
         stale_rate_bound=point.bound_at(level),
@@ -212,6 +213,28 @@ def conclude(
         instability=find_instability(lanes, settings),
         curve=curve,
     )
+
+
+def _by_question(calls: ToolCalls, identities: IdentityEvidence) -> Places:
+    """Return the counted serves of each question, whoever asked it."""
+    if calls.question is None:
+        return identities.counted_serves
+    _, nth = np.unique(_question_of(calls)[identities.identity], return_inverse=True)
+    return np.bincount(nth, weights=identities.counted_serves).astype(np.int64)
+
+
+def questions_of(calls: ToolCalls, identities: Codes) -> Codes:
+    """Return the distinct questions of some identities, whoever asked them."""
+    return identities if calls.question is None else np.unique(_question_of(calls)[identities])
+
+
+def _question_of(calls: ToolCalls) -> Codes:
+    """Return the question by identity."""
+    assert calls.question is not None
+    known = calls.identity >= 0
+    question = np.zeros(int(calls.identity.max(initial=0)) + 1, np.int32)
+    question[calls.identity[known]] = calls.question[known]
+    return question
 
 
 def _no_bound(

@@ -38,10 +38,16 @@ class ToolCalls:
     """The host or service whose clock the times are from, where known."""
     declared_freshness_seconds: float | None = None
     """The author's upper limit on the freshness; zero or less means that nothing may be served."""
+    question: Codes | None = None
+    """What was asked, where results are not shared by all who ask it and ``identity`` therefore
+    also says who did; ``None``: just the identity."""
 
     def __post_init__(self) -> None:
         """Refuse columns of unequal length and rows out of order."""
-        columns = (self.end_ns, self.identity, self.run, self.content, self.host)
+        columns = (
+            *(self.end_ns, self.identity, self.run, self.content),
+            *(self.host, self.question),
+        )
         if any(len(column) != len(self.start_ns) for column in columns if column is not None):
             raise ValueError("the columns differ in length")
         if bool(np.any(self.start_ns[1:] < self.start_ns[:-1])):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from visceral_cli.analysis import binomial
+from visceral_cli.analysis.proof import observations_needed
 from visceral_cli.analysis.stale_curve import CurvePoint, Guard, StaleCurve, allowed_error, climb
 from visceral_cli.settings import FreshnessSettings
 
@@ -84,7 +84,7 @@ def _stopped(curve: StaleCurve, _level: float, settings: FreshnessSettings) -> L
 def _unguarded(curve: StaleCurve, _level: float, settings: FreshnessSettings) -> Lack | None:
     """Find the candidate with proof enough but a failed guard: the fewest, then the shortest."""
     delta, rate = allowed_error(settings), settings.max_stale_rate
-    enough = binomial.needed(0, rate, delta)
+    enough = observations_needed(0, rate, delta, anytime=settings.anytime)
     proven = [
         point
         for point in curve.points
@@ -115,15 +115,16 @@ def _evidence(point: CurvePoint, settings: FreshnessSettings) -> Missing:
 
 
 def _needed(point: CurvePoint, level: float, settings: FreshnessSettings) -> int:
-    return binomial.needed(math.ceil(point.stale_observations), settings.max_stale_rate, level)
+    stale = math.ceil(point.stale_observations)
+    return observations_needed(stale, settings.max_stale_rate, level, anytime=settings.anytime)
 
 
 def _observations(point: CurvePoint) -> str:
     seen = math.floor(point.counted_observations)
     if not point.counted_stale:
-        return f"{seen} clean observations"
+        return f"{seen} clean observation{'' if seen == 1 else 's'}"
     stale = math.ceil(point.stale_observations * 10 - 1e-6) / 10
-    return f"{stale:g} stale of {seen} observations"
+    return f"{stale:g} stale of {seen} observation{'' if seen == 1 else 's'}"
 
 
 def _guards(

@@ -18,7 +18,6 @@ first call runs, with those that start before it has ended, and serves the rest.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +65,7 @@ def replay(lanes: Lanes, freshness_ns: int) -> Serves:
     executions = length_ns // max(freshness_ns, 1) + 1  # about, for each stretch
     budget = (len(lanes.row) + _ROUND_COST) // _WALK_COST
     doubtful = np.flatnonzero(length_ns > freshness_ns)
-    for rounds_left in itertools.count(_MAX_ROUNDS, -1):
+    for rounds_left in range(_MAX_ROUNDS, -2, -1):
         to_walk = doubtful
         if rounds_left > 0 and executions[doubtful].sum() > budget:
             to_walk = doubtful[executions[doubtful] > _MAX_ROUNDS]
@@ -80,7 +79,7 @@ def replay(lanes: Lanes, freshness_ns: int) -> Serves:
             return Serves(call, source[call])
         doubtful = np.searchsorted(view.bounds, np.unique(view.stretch[disagreeing]))
         executed = ran
-    raise AssertionError  # a walked stretch agrees with itself
+    raise AssertionError("a walked stretch does not agree with itself")
 
 
 def _view(lanes: Lanes, freshness_ns: int) -> _View:

@@ -6,7 +6,8 @@ import duckdb
 import numpy as np
 
 from visceral_cli.analysis.columns import NANO, CallColumns, first_rows
-from visceral_cli.analysis.figures import Savings
+from visceral_cli.analysis.figures import Savings, ToolSaving
+from visceral_cli.analysis.history import Flags
 from visceral_cli.analysis.names import name_table
 from visceral_cli.analysis.projection import project
 from visceral_cli.analysis.serving import Serving
@@ -35,7 +36,31 @@ def savings_of(
         in_flight_seconds=int(serving.waiting_ns.sum()) / NANO,
         seconds_per_1000_runs=project(by_run / NANO) if len(rows) else None,
         by_identity=_by_identity(store, calls, serving),
+        by_tool=_by_tool(calls, serving, stale),
     )
+
+
+def _by_tool(calls: CallColumns, serving: Serving, stale: Flags) -> tuple[ToolSaving, ...]:
+    found = []
+    for code in np.unique(calls.tool[serving.served]).tolist():
+        nth = np.flatnonzero(calls.tool[serving.served] == code)
+        rows = serving.served[nth]
+        saved_ns = calls.duration_of(rows)
+        by_run = np.zeros(calls.runs, np.int64)
+        np.add.at(by_run, calls.run[rows], saved_ns)
+        name = calls.tools[code].name
+        found.append(
+            ToolSaving(
+                namespace=name.namespace,
+                tool=name.tool,
+                kind=name.kind,
+                calls=len(rows),
+                seconds=int(saved_ns.sum()) / NANO,
+                stale_calls=int(stale[nth].sum()),
+                seconds_per_1000_runs=project(by_run / NANO),
+            )
+        )
+    return tuple(sorted(found, key=lambda tool: (-tool.seconds, tool.namespace, tool.tool)))
 
 
 def _by_identity(

@@ -16,7 +16,9 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 
 from visceral_cli.analysis.columns import NONE, CallColumns
 from visceral_cli.analysis.freshness import Bound, Scope
@@ -108,6 +110,14 @@ def serve_calls(calls: CallColumns, tree: SpanTree, freshness: Times) -> Serving
     rows = np.flatnonzero((source >= 0) & ~calls.verified)
     waiting = np.flatnonzero(waiting_ns >= 0)
     return Serving(rows, source[rows], np.flatnonzero(absorbed), waiting, waiting_ns[waiting])
+
+
+def store_serving(store: duckdb.DuckDBPyConnection, serving: Serving) -> None:
+    """Make the temporary table ``served_call``: ``call_key``, ``source_call_key``."""
+    rows = pa.table({"call_key": serving.served, "source_call_key": serving.source})
+    store.register("_served_row", rows)
+    store.execute("CREATE OR REPLACE TEMP TABLE served_call AS SELECT * FROM _served_row")
+    store.unregister("_served_row")
 
 
 def _serve_all(

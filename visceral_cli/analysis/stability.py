@@ -8,6 +8,7 @@ from enum import StrEnum
 import numpy as np
 
 from visceral_cli.analysis import binomial
+from visceral_cli.analysis.history import Places
 from visceral_cli.analysis.lanes import Lanes
 from visceral_cli.analysis.stale_curve import allowed_error
 from visceral_cli.settings import FreshnessSettings
@@ -41,11 +42,7 @@ def find_instability(lanes: Lanes, settings: FreshnessSettings) -> Instability |
 
     Pairs that a writer of the later call's run came between say nothing and are left out.
     """
-    known = np.flatnonzero(lanes.content >= 0)
-    earlier, later = known[:-1], known[1:]
-    near = (lanes.lane[earlier] == lanes.lane[later]) & (lanes.voided[later] < earlier)
-    near &= lanes.start_ns[later] - lanes.start_ns[earlier] <= _NEAR_NS
-    earlier, later = earlier[near], later[near]
+    earlier, later = near_pairs(lanes)
     pairs = len(later)
     differing = int(np.count_nonzero(lanes.content[earlier] != lanes.content[later]))
     share = binomial.lower(differing, pairs, allowed_error(settings))
@@ -55,6 +52,15 @@ def find_instability(lanes: Lanes, settings: FreshnessSettings) -> Instability |
     if share > 0.5 and _all_distinct(lanes, np.union1d(earlier, later)):
         kind = InstabilityKind.ALWAYS_NEW
     return Instability(kind, pairs, differing, share)
+
+
+def near_pairs(lanes: Lanes) -> tuple[Places, Places]:
+    """Return consecutive executions with known results, at most a minute apart."""
+    known = np.flatnonzero(lanes.content >= 0)
+    earlier, later = known[:-1], known[1:]
+    near = (lanes.lane[earlier] == lanes.lane[later]) & (lanes.voided[later] < earlier)
+    near &= lanes.start_ns[later] - lanes.start_ns[earlier] <= _NEAR_NS
+    return earlier[near], later[near]
 
 
 def _all_distinct(lanes: Lanes, place: np.ndarray) -> bool:

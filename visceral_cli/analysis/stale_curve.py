@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from visceral_cli.analysis import binomial
+from visceral_cli.analysis.proof import observations_needed, upper_bound
 from visceral_cli.settings import FreshnessSettings
 
 
@@ -55,6 +55,10 @@ class CurvePoint:
     """The smallest tolerated stale rate at which a supported point is accepted; where it passes
     already, or is not supported, just ``stale_rate_bound``."""
     failed_guards: tuple[Guard, ...]
+    saved_ns: int = 0
+    """The durations of all these serves."""
+    anytime: bool = False
+    """Whether bounds hold however often one looks."""
 
     @property
     def freshness_seconds(self) -> float:
@@ -75,7 +79,9 @@ class CurvePoint:
 
     def bound_at(self, level: float) -> float:
         """Return the share of stale serves that is not exceeded, at confidence 1 - level."""
-        return binomial.upper(self.stale_observations, self.counted_observations, level)
+        return upper_bound(
+            self.stale_observations, self.counted_observations, level, anytime=self.anytime
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +121,15 @@ def allowed_error(settings: FreshnessSettings) -> float:
 def climb(curve: StaleCurve, level: float, settings: FreshnessSettings) -> Climb:
     """Climb the supported points of ``curve`` upwards, each held to confidence 1 - level."""
     rate, delta = settings.max_stale_rate, allowed_error(settings)
-    enough = binomial.needed(0, rate, delta)
+    enough = observations_needed(0, rate, delta, anytime=settings.anytime)
+    stops = observations_needed(1, rate, delta, anytime=settings.anytime)
     accepted = None
     for point in curve.points:
         if not point.supported or point.counted_observations < enough:
             continue
         if point.bound_at(level) <= rate:
             accepted = point
-        elif point.observations >= binomial.needed(1, rate, delta):
+        elif point.observations >= stops:
             return Climb(accepted, point)
     return Climb(accepted, None)
 
@@ -140,6 +147,7 @@ def smallest_passing_rate(
         for point in supported:
             if point.passes_at <= rate:
                 return rate, point
-            if point.observations >= binomial.needed(1, rate, delta):
+            stops = observations_needed(1, rate, delta, anytime=settings.anytime)
+            if point.observations >= stops:
                 break
     return None

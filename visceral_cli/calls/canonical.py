@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 
 import msgspec
@@ -37,6 +38,7 @@ class _UnusualFloat(Exception):
     """A float whose text may differ between the two writers."""
 
 
+@lru_cache(maxsize=8192)
 def _read_float(text: str) -> float:
     # Up to 16 characters without an exponent is below 1e16; from 0.0001 on no writer uses one.
     if len(text) > 16 or "e" in text or "E" in text or "0.0000" in text:

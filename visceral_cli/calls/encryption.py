@@ -39,8 +39,23 @@ def section_of(attributes: Mapping[str, object], prefix: str) -> Section | None:
     return Section(ciphertext, nonce, tag, key_id if isinstance(key_id, str) and key_id else None)
 
 
-_PROVEN: set[bytes] = set()
-"""Keys that have opened a section in this process: right ones."""
+def sealed_length(attributes: Mapping[str, object], prefix: str) -> int | None:
+    """Return how long the plaintext of the section under ``prefix`` is, without decoding it.
+
+    ``None`` where the section is not whole, as far as the lengths of its three texts tell.
+    """
+    ciphertext = attributes.get(f"{prefix}.ciphertext")
+    nonce, tag = attributes.get(f"{prefix}.iv"), attributes.get(f"{prefix}.tag")
+    if not isinstance(ciphertext, str) or not isinstance(nonce, str) or not isinstance(tag, str):
+        return None
+    if len(ciphertext) % 4 or _decoded_length(nonce) != 12 or _decoded_length(tag) != 16:
+        return None
+    return _decoded_length(ciphertext)
+
+
+def _decoded_length(base64_text: str) -> int:
+    padding = 2 if base64_text.endswith("==") else base64_text.endswith("=")
+    return len(base64_text) // 4 * 3 - padding
 
 
 class SectionOpener:
@@ -55,6 +70,7 @@ class SectionOpener:
             if len(key) != 32:
                 raise UsageError(f"workspace key {key_id!r}: {len(key)} bytes, must be 32")
         self._keys = keys
+        self._proven: set[bytes] = set()  # keys that have opened a section: right ones
 
     @property
     def has_keys(self) -> bool:
@@ -75,7 +91,7 @@ class SectionOpener:
             plain = AESGCM(key).decrypt(section.nonce, section.ciphertext + section.tag, None)
             text = plain.decode("utf-8")
         except InvalidTag:
-            if key in _PROVEN:
+            if key in self._proven:
                 return None
             shown = section.key_id or "without id"
             raise UsageError(
@@ -84,7 +100,7 @@ class SectionOpener:
             ) from None
         except UnicodeDecodeError:
             return None
-        _PROVEN.add(key)
+        self._proven.add(key)
         return text
 
     def _key_for(self, section: Section) -> bytes:

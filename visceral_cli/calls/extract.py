@@ -11,11 +11,12 @@ from visceral_cli.calls.arguments import read_arguments
 from visceral_cli.calls.attested import attest
 from visceral_cli.calls.contents import Content, ContentReader
 from visceral_cli.calls.convention import Convention
-from visceral_cli.calls.conventions import AGENT_KEYS, CONVENTIONS, SESSION_KEYS, USER_KEYS
+from visceral_cli.calls.conventions import CONVENTIONS
 from visceral_cli.calls.encryption import SectionOpener
 from visceral_cli.calls.failures import span_failed
 from visceral_cli.calls.haystack import ToldCall
 from visceral_cli.calls.identities import Identity, IdentityReader
+from visceral_cli.calls.key_plan import KeyPlan, KeyPlans
 from visceral_cli.calls.recognise import Recogniser
 from visceral_cli.calls.results import read_result
 from visceral_cli.calls.tool_call import (
@@ -26,7 +27,7 @@ from visceral_cli.calls.tool_call import (
     ToolCall,
 )
 from visceral_cli.contract.identity import HASH_VERSION
-from visceral_cli.ingest.span import SERVER, LogRecord, Span
+from visceral_cli.ingest.span import SERVER, LogRecord, Resource, Span
 from visceral_cli.settings import NO_DECLARATION, ExtractSettings
 
 _RECOVERABLE = frozenset(
@@ -62,7 +63,9 @@ class SpanContext(msgspec.Struct, frozen=True, gc=False):
     agent: str | None
 
 
-_CONTEXT_KEYS = frozenset((*SESSION_KEYS, *USER_KEYS, *AGENT_KEYS))
+Told = tuple[list[ToolCall], list[Mention], SpanContext]
+"""The calls of a span, what it tells of calls of other spans, and who it belongs to."""
+
 _NO_CONTEXT = SpanContext(None, None, None)
 
 
@@ -74,28 +77,34 @@ class Extractor:
         opener = SectionOpener(settings.workspace_keys)
         self._tools = settings.tools
         self._namespace = settings.namespace_attribute
+        self._principal = settings.principal_attribute
+        self._plan = KeyPlans().of
         self._find = Recogniser().find
         self._identities = IdentityReader(opener)
         self._contents = ContentReader(opener)
         self._rows = {row.name: row for row in CONVENTIONS}
+        self._resource: Resource | None = None
+        self._service: str | None = None
+
+    def read(self, span: Span) -> Told:
+        """Return all that a span tells: its calls, else those that it asks for, and who it is of.
+
+        Raises `UsageError` when a captured section needs another workspace key.
+        """
+        plan = self._plan(span)
+        calls = self._calls(span, plan)
+        return calls, [] if calls else mentions.of_span(span, plan.answers), self._who(span, plan)
 
     def calls(self, span: Span) -> list[ToolCall]:
         """Return the calls that a span tells of: none, one, or the several of one step.
 
         Raises `UsageError` when a captured section needs another workspace key.
         """
-        found = self._find(span)
-        if found is None:
-            return []
-        row, kind = found
-        if row.several is not None:
-            return self._several(span, row)
-        call = self._one(span, row, kind)
-        return [] if call is None else [call]
+        return self._calls(span, self._plan(span))
 
     def mentions(self, span: Span) -> list[Mention]:
         """Return the arguments of the calls that a model span asks for, by call id."""
-        return mentions.of_span(span)
+        return mentions.of_span(span, self._plan(span).answers)
 
     def mentions_of_log(self, record: LogRecord) -> list[Mention]:
         """Return the arguments and results that a log record holds, by call or span id."""
@@ -117,25 +126,40 @@ class Extractor:
         if result is not None and call.content_missing in _RECOVERABLE_CONTENT:
             told = read_result(result, row, declaration=declaration)
             if told.missing is None or told.failed:
-                _set_content(done, contents.hashed(told))
+                _set_content(done, contents.hashed(told, declaration))
         return done
 
     def context(self, span: Span) -> SpanContext:
         """Return session, user and agent of any span, call or not."""
-        if _CONTEXT_KEYS.isdisjoint(span.attributes):
+        return self._who(span, self._plan(span))
+
+    def _who(self, span: Span, plan: KeyPlan) -> SpanContext:
+        principal = self._principal
+        if not plan.tells_who and principal is None:
             return _NO_CONTEXT
         get = span.attributes.get
         return SpanContext(
-            places.first_text(get, SESSION_KEYS),
-            places.first_text(get, USER_KEYS),
-            places.first_text(get, AGENT_KEYS),
+            places.first_text(get, plan.session),
+            places.first_text(get, plan.user) if principal is None else _named(span, principal),
+            places.first_text(get, plan.agent),
         )
+
+    def _calls(self, span: Span, plan: KeyPlan) -> list[ToolCall]:
+        found = self._find(span, plan)
+        if found is None:
+            return []
+        row, kind = found
+        if row.several is not None:
+            return self._several(span, row)
+        call = self._one(span, row, kind)
+        return [] if call is None else [call]
 
     def _one(self, span: Span, row: Convention, kind: CallKind) -> ToolCall | None:
         get = span.attributes.get
         phase = _PHASE.search(span.name) if row.phased else None
-        name = span.name if phase is None else span.name[: phase.start()]
-        tool = places.first_text(get, row.tool) or _tool_in_name(name, row)
+        tool = places.first_text(get, row.tool) if row.tool else None
+        if tool is None:
+            tool = _tool_in_name(span.name if phase is None else span.name[: phase.start()], row)
         if tool in row.pseudo_tools:
             return None
         declaration = self._tools.get(tool, NO_DECLARATION)
@@ -147,8 +171,10 @@ class Extractor:
         if row.only_messages and content.result.call_id is None:
             return None
         call = self._frame(span, row, kind, tool, version)
-        call.call_id = call.call_id or identity.arguments.call_id or content.result.call_id
-        call.failed = span_failed(span, row)
+        if call.call_id is None:
+            call.call_id = identity.arguments.call_id or content.result.call_id
+        if span.status or span.events or row.failed_if:
+            call.failed = span_failed(span, row)
         if phase is not None:
             call.call_id = f"phase {phase.group(2)}"
             call.failed = call.failed or phase.group(1) == "error"
@@ -164,14 +190,15 @@ class Extractor:
         self, span: Span, row: Convention, kind: CallKind, tool: str, version: object
     ) -> ToolCall:
         """Return the call with all that is neither arguments nor result."""
-        attributes = span.attributes
-        get = attributes.get
+        get = span.attributes.get
         span_kind = span.kind
         if row.server_side is not None and str(get(row.server_side[0])).endswith(
             row.server_side[1]
         ):
             span_kind = SERVER
-        service = span.resource.service
+        if span.resource is not self._resource:  # many spans share one
+            self._resource, self._service = span.resource, span.resource.service
+        service = self._service
         # By position up to the version: by name it takes six times as long.
         call = ToolCall(
             span.trace_id,
@@ -189,17 +216,28 @@ class Extractor:
             span_kind,
             None if version is None else str(version),
         )
-        call.call_id = places.call_id(get, row.call_id)
-        call.session = places.first_text(get, row.session)
-        call.user = places.first_text(get, row.user)
-        call.agent = places.first_text(get, row.agent)
-        call.cost_usd = places.cost(get, row.cost)
-        namespace = self._namespace
-        if namespace == _SERVICE and namespace not in attributes:
-            call.principal = service
-        elif namespace is not None:
-            call.principal = _principal(span, namespace)
+        if row.call_id:
+            call.call_id = places.call_id(get, row.call_id)
+        if row.session:
+            call.session = places.first_text(get, row.session)
+        principal = self._principal
+        if principal is not None:
+            call.user = _named(span, principal)
+        elif row.user:
+            call.user = places.first_text(get, row.user)
+        if row.agent:
+            call.agent = places.first_text(get, row.agent)
+        if row.cost:
+            call.cost_usd = places.cost(get, row.cost)
+        call.principal = self._separator(span, service)
         return call
+
+    def _separator(self, span: Span, service: str | None) -> str | None:
+        """Return the value that separates the results of a span from those of others."""
+        namespace = self._namespace
+        if namespace == _SERVICE and namespace not in span.attributes:
+            return service
+        return None if namespace is None else _named(span, namespace)
 
     def _several(self, span: Span, row: Convention) -> list[ToolCall]:
         take_apart = (
@@ -218,7 +256,8 @@ class Extractor:
         call.failed = told.failed
         read = read_arguments(told.arguments, row)
         _set_identity(call, identities.hashed(read, told.tool, version, declaration.vary))
-        _set_content(call, contents.hashed(read_result(told.result, row, declaration=declaration)))
+        result = read_result(told.result, row, declaration=declaration)
+        _set_content(call, contents.hashed(result, declaration))
         return call
 
 
@@ -234,11 +273,11 @@ def _tool_in_name(name: str, row: Convention) -> str:
     return name
 
 
-def _principal(span: Span, namespace: str) -> str | None:
-    """Return the attribute that separates results: of the span, else of what produced it."""
-    value = span.attributes.get(namespace)
+def _named(span: Span, attribute: str) -> str | None:
+    """Return an attribute that the user named: of the span, else of what produced it."""
+    value = span.attributes.get(attribute)
     if value is None:
-        value = span.resource.attributes.get(namespace)
+        value = span.resource.attributes.get(attribute)
     return None if value is None or value == "" else str(value)
 
 
@@ -246,9 +285,9 @@ def _set_identity(call: ToolCall, identity: Identity) -> None:
     arguments = identity.arguments
     call.arguments = arguments.text
     call.unnamed_arguments = arguments.unnamed
+    call.identity_missing = arguments.missing
     call.input_hash = identity.input_hash
     call.hash_v = None if identity.input_hash is None else HASH_VERSION
-    call.identity_missing = arguments.missing
 
 
 def _forget_identity(call: ToolCall) -> None:
@@ -260,12 +299,12 @@ def _forget_identity(call: ToolCall) -> None:
 
 def _set_content(call: ToolCall, content: Content) -> None:
     result = content.result
-    call.failed = call.failed or result.failed
     call.result = result.text
-    call.content_hash = content.content_hash
-    call.content_missing = result.missing
     call.content_bytes = result.length
     call.empty_result = result.empty
-    if call.failed:
+    if result.failed or call.failed:
         # Whatever a failed execution left behind is no result to be reused.
-        call.content_hash, call.content_missing = None, ContentMissing.FAILED
+        call.failed, call.content_hash, call.content_missing = True, None, ContentMissing.FAILED
+    else:
+        call.content_hash = content.content_hash
+        call.content_missing = result.missing

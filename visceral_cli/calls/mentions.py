@@ -8,12 +8,18 @@ distribution moves it there), or of a call by its id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 import msgspec
 
-from visceral_cli.calls.canonical import NotJson, canonical_text, parse_json
+from visceral_cli.calls.canonical import (
+    NOT_DECODED,
+    NotJson,
+    canonical_text,
+    decode_plain,
+    parse_json,
+)
 from visceral_cli.calls.tool_call import Mention
 from visceral_cli.contract.identity import NotCanonical
 from visceral_cli.ingest.span import LogRecord, Span
@@ -70,6 +76,17 @@ _KEYS = frozenset(
 )
 
 
+class AnswerKeys(msgspec.Struct, frozen=True):
+    """The keys of a span under which a model may ask for calls."""
+
+    answers: tuple[tuple[str, str], ...]
+    """Attributes with an answer, and the text without which it asks for nothing."""
+    flattened: tuple[tuple[str, str, str], ...]
+    """Keys of id, name and arguments of requests that stand in attributes of their own."""
+    has_events: bool
+    """Whether there is pydantic-ai's attribute of events."""
+
+
 class _Part(msgspec.Struct):
     """A part of a message of the GenAI conventions; other fields are passed over."""
 
@@ -84,29 +101,42 @@ class _Message(msgspec.Struct):
 
 
 _decode_messages = msgspec.json.Decoder(list[_Message]).decode
+_decode_text = msgspec.json.Decoder(str).decode
 
 
-def of_span(span: Span) -> list[Mention]:
-    """Return the arguments of the calls that a model span asks for."""
-    attributes = span.attributes
-    if not span.events and _KEYS.isdisjoint(attributes):
+def answer_keys(keys: Collection[str]) -> AnswerKeys | None:
+    """Return under which of a span's keys calls may be asked for, or ``None``."""
+    if _KEYS.isdisjoint(keys):
+        return None
+    answers = tuple((key, needed) for key, needed in _ANSWERS if key in keys)
+    return AnswerKeys(answers, tuple(_flattened_keys(keys)), "events" in keys)
+
+
+def of_span(span: Span, keys: AnswerKeys | None) -> list[Mention]:
+    """Return the arguments of the calls that a model span asks for.
+
+    ``keys`` are what :func:`answer_keys` returns for the span's.
+    """
+    if keys is None and not span.events:
         return []
+    attributes = span.attributes
     if attributes.get("gen_ai.operation.name") == "execute_tool":
         return []
     found: list[_Asked] = []
-    for key, needed in _ANSWERS:
-        value = attributes.get(key)
-        if value is not None and (not isinstance(value, str) or needed in value):
-            quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
-            found += _asked_in(_parsed(value, needed)) if quick is None else quick
-    found += _flattened(attributes)
-    if "events" in attributes:  # pydantic-ai formats 1: its messages as one attribute
-        found += _asked_in(_choices(_parsed(attributes["events"], "tool_calls")))
+    if keys is not None:
+        for key, needed in keys.answers:
+            value = attributes[key]
+            if value is not None and (not isinstance(value, str) or needed in value):
+                quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
+                found += _asked_in(_parsed(value, needed)) if quick is None else quick
+        found += _flattened(attributes, keys.flattened)
+        if keys.has_events:  # pydantic-ai formats 1: its messages as one attribute
+            found += _asked_in(_choices(_parsed(attributes["events"], "tool_calls")))
     for event in span.events:
         if event.name == _CHOICE_EVENT:
             for value in event.attributes.values():
                 found += _asked_in(_parsed(value, "ool"))
-    return _mentions(span.trace_id, found)
+    return _mentions(span.trace_id, found) if found else []
 
 
 def of_log(record: LogRecord) -> list[Mention]:
@@ -126,9 +156,10 @@ def of_log(record: LogRecord) -> list[Mention]:
 
 
 def _mentions(trace_id: str, found: list[_Asked]) -> list[Mention]:
+    distinct = dict.fromkeys(found) if len(found) > 1 else found
     return [
         Mention(trace_id, None, asked.call_id, asked.tool, ARGUMENTS, asked.arguments)
-        for asked in dict.fromkeys(found)
+        for asked in distinct
     ]
 
 
@@ -144,9 +175,8 @@ def _quickly_asked(value: object) -> list[_Asked] | None:
     for message in messages:
         for part in message.parts:
             if part.type == "tool_call" and part.id is not None:
-                text = bytes(part.arguments).decode()
-                if text.startswith('"'):
-                    text = str(parse_json(text).value)
+                raw = bytes(part.arguments)
+                text = _decode_text(raw) if raw[:1] == b'"' else raw.decode()
                 if part.name is not None and text:
                     found.append(_Asked(part.id, part.name, _text(text) or text))
     return found
@@ -224,6 +254,10 @@ def _text(value: object) -> str | None:
 
 def _respaced(text: str) -> str:
     try:
+        return canonical_text(decode_plain(text), plain=True)
+    except NOT_DECODED:
+        pass
+    try:
         parsed = parse_json(text)
         return canonical_text(parsed.value, plain=parsed.plain)
     except (NotJson, NotCanonical):
@@ -240,22 +274,25 @@ def _choices(events: object) -> object:
     ]
 
 
-def _flattened(attributes: _Object) -> list[_Asked]:
-    """Read requests that stand in attributes of their own, numbered by message and by call."""
-    found: list[_Asked] = []
+def _flattened_keys(keys: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the keys of requests in attributes of their own, numbered by message and by call."""
     for prefix, id_key, name_key, arguments_key in _FLATTENED:
         message = 0
-        while f"{prefix.format(message, 0)}{name_key}" in attributes:
+        while f"{prefix.format(message, 0)}{name_key}" in keys:
             call = 0
-            while f"{prefix.format(message, call)}{name_key}" in attributes:
+            while f"{prefix.format(message, call)}{name_key}" in keys:
                 start = prefix.format(message, call)
-                call_id = attributes.get(start + id_key)
-                arguments = _text(attributes.get(start + arguments_key))
-                if isinstance(call_id, str) and arguments is not None:
-                    found.append(_Asked(call_id, str(attributes[start + name_key]), arguments))
+                yield start + id_key, start + name_key, start + arguments_key
                 call += 1
             message += 1
-    return found
+
+
+def _flattened(attributes: _Object, keys: tuple[tuple[str, str, str], ...]) -> Iterator[_Asked]:
+    for id_key, name_key, arguments_key in keys:
+        call_id = attributes.get(id_key)
+        arguments = _text(attributes.get(arguments_key))
+        if isinstance(call_id, str) and arguments is not None:
+            yield _Asked(call_id, str(attributes[name_key]), arguments)
 
 
 def _results_by_id(record: LogRecord, body: object) -> list[Mention]:

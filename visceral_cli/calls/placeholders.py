@@ -81,7 +81,7 @@ def has_mask(text: str) -> bool:
 
 
 def may_be_altered(text: str) -> bool:
-    """Whether a longer look for masks and cut parts of a result is needed; fast."""
+    """Whether a longer look for masks and cut parts of a result is needed; fast if ASCII."""
     small = text.lower()
     return "redacted" in small or "truncated" in small or "masked" in small or "scrubbed" in small
 

@@ -21,6 +21,9 @@ _BESIDE: Mapping[CallKind, tuple[str, tuple[str, ...]]] = {
     CallKind.EMBEDDING: ("embedding.", ()),
 }
 
+_JSON = Text.JSON
+"""Looked up once: reading a member off its class costs a tenth of a microsecond."""
+
 Get = Callable[[str], object]
 
 
@@ -87,14 +90,14 @@ def raw_arguments(span: Span, row: Convention) -> tuple[object, Text]:
         value = get(key)
         if value is not None:
             if value == "{}" and row.empty_pair_is_missing and _is_empty_pair(get):
-                return None, Text.JSON
+                return None, _JSON
             # Only the library's own attribute holds bare values; the others are JSON everywhere.
-            return value, row.argument_text if key == row.arguments[0] else Text.JSON
+            return value, row.argument_text if key == row.arguments[0] else _JSON
     if row.argument_event is not None:
         value = in_event(span.events, row.argument_event)
         if value is not None:
-            return value, Text.JSON
-    return flattened(span.attributes, row.arguments), Text.JSON
+            return value, _JSON
+    return flattened(span.attributes, row.arguments), _JSON
 
 
 def raw_result(span: Span, row: Convention) -> object:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from visceral_cli.calls import key_plan
 from visceral_cli.calls.convention import ANY, Convention
-from visceral_cli.calls.conventions import CONVENTIONS, MARKER_KEYS
+from visceral_cli.calls.conventions import CONVENTIONS
+from visceral_cli.calls.key_plan import Candidates, KeyPlan
 from visceral_cli.calls.tool_call import CallKind
 from visceral_cli.ingest.span import Span
 
-_MARKERS = frozenset(MARKER_KEYS)
-
-_Candidate = tuple[Convention, CallKind]
-
-_MOST_KNOWN = 4096
-"""How many (key, value, scope) are remembered; values of markers are few unless a file is odd."""
+_MOST_VALUES = 64
+"""How many values of markers a plan remembers; they are few unless a file is odd."""
 
 
 class Recogniser:
-    """Finds the row of a span; remembers what it found for each value of a marker and scope."""
+    """Finds the row of a span, narrowed to the keys that the span has."""
 
     def __init__(self, conventions: Iterable[Convention] = CONVENTIONS) -> None:
         self._conventions = tuple(conventions)
-        self._known: dict[tuple[str, str, str], tuple[tuple[_Candidate, bool], ...]] = {}
         self._any = frozenset(
             marker.key for row in self._conventions for marker in row.markers if ANY in marker.kinds
         )
@@ -31,48 +28,52 @@ class Recogniser:
             start for row in self._by_name for start in (*row.span_names, *row.span_prefixes)
         )
 
-    def find(self, span: Span) -> _Candidate | None:
-        """Return the row and the kind of call, or ``None`` for a span that is no call."""
-        if not _MARKERS.isdisjoint(span.attributes):
-            found = self._find_by_marker(span)
-            if found is not None:
-                return found
-        if span.name.startswith(self._name_starts):
-            return self._find_by_name(span)
-        return None
+    def find(self, span: Span, plan: KeyPlan) -> tuple[Convention, CallKind] | None:
+        """Return the row and the kind of call, or ``None`` for a span that is no call.
 
-    def _find_by_marker(self, span: Span) -> _Candidate | None:
-        get = span.attributes.get
-        for key in MARKER_KEYS:
-            value = get(key)
-            if value is not None and type(value) is str:
-                known = (key, ANY if key in self._any else value, span.scope)
-                candidates = self._known.get(known)
+        ``plan`` is that of the span's scope and keys.
+        """
+        for key in plan.markers:
+            value = span.attributes[key]
+            if type(value) is str:
+                known = (key, ANY if key in self._any else value)
+                candidates = plan.candidates.get(known)
                 if candidates is None:
-                    candidates = self._learn(known)
-                for candidate, conditional in candidates:
-                    if not conditional or _conditions_hold(candidate[0], span):
-                        return candidate
+                    candidates = self._learn(known, plan, span)
+                for row, kind, has_conditions in candidates:
+                    if not has_conditions or _conditions_hold(row, span):
+                        return row, kind
+        if span.name.startswith(self._name_starts):
+            return self._find_by_name(span, plan)
         return None
 
-    def _learn(self, known: tuple[str, str, str]) -> tuple[tuple[_Candidate, bool], ...]:
-        key, value, scope = known
+    def _learn(self, known: tuple[str, str], plan: KeyPlan, span: Span) -> Candidates:
+        key, value = known
         candidates = tuple(
-            ((row, marker.kinds[value]), _has_conditions(row))
+            (_row(row, plan, span), marker.kinds[value], _has_conditions(row))
             for row in self._conventions
             for marker in row.markers
-            if marker.key == key and value in marker.kinds and scope.startswith(row.scopes or "")
+            if marker.key == key
+            and value in marker.kinds
+            and span.scope.startswith(row.scopes or "")
         )
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[known] = candidates
+        if len(plan.candidates) >= _MOST_VALUES:
+            plan.candidates.clear()
+        plan.candidates[known] = candidates
         return candidates
 
-    def _find_by_name(self, span: Span) -> _Candidate | None:
+    def _find_by_name(self, span: Span, plan: KeyPlan) -> tuple[Convention, CallKind] | None:
         for row in self._by_name:
             if span.scope.startswith(row.scopes or "") and _conditions_hold(row, span):
-                return row, CallKind.TOOL
+                return _row(row, plan, span), CallKind.TOOL
         return None
+
+
+def _row(row: Convention, plan: KeyPlan, span: Span) -> Convention:
+    known = plan.rows.get(row.name)
+    if known is None:
+        known = plan.rows[row.name] = key_plan.narrowed(row, span.attributes)
+    return known
 
 
 def _has_conditions(row: Convention) -> bool:

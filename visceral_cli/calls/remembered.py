@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 
-MOST_CHARACTERS = 8 << 20
+MOST_CHARACTERS = 4 << 20
 """How much text is remembered before everything is forgotten."""
 
 _CHARACTERS_BESIDE = 400

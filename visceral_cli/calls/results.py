@@ -112,8 +112,6 @@ _ENVELOPE_KEYS = frozenset(
 
 def _read_plain(raw: str, declaration: ToolDeclaration) -> Result | None:
     """Read a JSON object or array that is no envelope, or return ``None``: the most common case."""
-    if placeholders.may_be_altered(raw):
-        return None
     try:
         value = decode_plain(raw)
     except NOT_DECODED:
@@ -122,6 +120,8 @@ def _read_plain(raw: str, declaration: ToolDeclaration) -> Result | None:
     if not isinstance(sample, dict) or not _ENVELOPE_KEYS.isdisjoint(sample):
         return None
     text = canonical_text(value, plain=True)
+    if placeholders.may_be_altered(text):
+        return None
     failed = value_failed(value, declaration)
     return Result(None, text, failed, is_empty(value), None, len(text))
 

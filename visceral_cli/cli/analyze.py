@@ -12,6 +12,7 @@ from visceral_cli.cli import options
 if TYPE_CHECKING:
     from visceral_cli.cli.terminal import Terminal
     from visceral_cli.report.report import Report
+    from visceral_cli.report.verification import VerificationReport
 
 
 def analyze(
@@ -27,10 +28,13 @@ def analyze(
     workers: options.Workers = None,
     scope: options.Scope = None,
     namespace: options.Namespace = None,
+    principal: options.Principal = None,
+    find_vary: options.FindVary = None,
     price: options.Price = None,
     max_freshness: options.MaxFreshness = None,
     max_stale_rate: options.MaxStaleRate = None,
     confidence: options.Confidence = None,
+    anytime: options.Anytime = None,
     verify_rate: options.VerifyRate = None,
     include_empty_results: options.IncludeEmptyResults = None,
     output_format: options.OutputFormat = None,
@@ -51,31 +55,37 @@ def analyze(
     could be answered from a stored result, how old it may be, and how well that is proven.
     """
     from visceral_cli.cli.session import open_session
-    from visceral_cli.report.format_choice import check_rows, format_of
+    from visceral_cli.report.format_choice import REPORT_FORMATS, check_rows, format_of
     from visceral_cli.report.view import Format, Rows
 
     session = open_session(context)
     inputs_given, settings = session.inputs(), session.configuration.settings()
     place, view = session.place(), session.view()
-    chosen = format_of(session.format_name(), place, tuple(Format))
+    chosen = format_of(session.format_name(), place, REPORT_FORMATS)
     check_rows(chosen, place, view.rows)
-    if view.show_arguments and view.rows is not Rows.CALLS:
-        session.terminal.note("arguments and results are shown with --rows calls only")
+    if view.show_arguments and view.rows is not Rows.CALLS and chosen is not Format.HTML:
+        session.terminal.note("arguments and results are shown with --rows calls and in html only")
 
     from visceral_cli.pipeline import analyze_inputs
+    from visceral_cli.report.page.gather import PageWanted
     from visceral_cli.report.writers import Answer, write_answer
 
+    page = PageWanted(view.show_arguments) if chosen is Format.HTML else None
     with ExitStack() as open_until_written:
         with session.working() as progress:
             analysis = open_until_written.enter_context(
-                analyze_inputs(inputs_given, settings, progress)
+                analyze_inputs(inputs_given, settings, progress, page)
             )
         say_damage(session.terminal, analysis.report)
-        answer = Answer(analysis.report, lambda shown: analysis.calls(show_arguments=shown))
+        answer = Answer(
+            analysis.report,
+            lambda shown: analysis.calls(show_arguments=shown),
+            analysis.page,
+        )
         write_answer(answer, chosen, place, view)
 
 
-def say_damage(terminal: Terminal, report: Report) -> None:
+def say_damage(terminal: Terminal, report: Report | VerificationReport) -> None:
     """Say on stderr what could not be read."""
     from visceral_cli.report.quantities import counted
 

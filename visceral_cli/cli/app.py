@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import traceback
@@ -12,13 +13,8 @@ from typing import Annotated
 import typer
 
 from visceral_cli import __version__
-from visceral_cli.cli.analyze import analyze
 from visceral_cli.cli.environment import is_completing
-from visceral_cli.cli.explain import explain
-from visceral_cli.cli.grouped_help import GroupedCommand
-from visceral_cli.cli.ingest import ingest
-from visceral_cli.cli.rules import rules
-from visceral_cli.cli.show_config import show_config
+from visceral_cli.cli.lazy_group import LazyGroup
 from visceral_cli.cli.terminal import say, say_error
 from visceral_cli.errors import ExitCode, VisceralError
 
@@ -30,20 +26,18 @@ _CLICK_ERROR: type[Exception] = next(
 )
 """What Typer raises for a wrong command line; where it lives depends on its version."""
 
+_INTERRUPTED_QUERY = "Query interrupted"
+"""What DuckDB makes of a Ctrl-C while it works."""
+
+_FULL_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
 app = typer.Typer(
+    cls=LazyGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 a limit is broken, 2 usage, 3 input, 70 a bug, 130 interrupted.",
 )
-for _name, _command in (
-    ("analyze", analyze),
-    ("rules", rules),
-    ("ingest", ingest),
-    ("explain", explain),
-    ("config", show_config),
-):
-    app.command(_name, cls=GroupedCommand)(_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -95,6 +89,12 @@ def _exit_code(arguments: list[str]) -> int:
         _say_usage_error(error)
         return ExitCode.USAGE
     except Exception as error:
+        if isinstance(error, RuntimeError) and str(error) == _INTERRUPTED_QUERY:
+            say("visceral: interrupted")
+            return ExitCode.INTERRUPTED
+        if isinstance(error, OSError) and error.errno in _FULL_DISK:
+            _say_full_disk(error)
+            return ExitCode.USAGE
         _say_bug(error, show_texts="--show-arguments" in arguments)
         return ExitCode.BUG
     return ExitCode.DONE
@@ -116,6 +116,17 @@ def _say_usage_error(error: Exception) -> None:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else PROGRAM
     say_error(f"{message[:1].lower()}{message[1:]}", f"{path} --help")
+
+
+def _say_full_disk(error: OSError) -> None:
+    """Speak of temporary files: what writes an answer or a store names its own place."""
+    import tempfile
+
+    reason = (error.strerror or "no space left").lower()
+    say_error(
+        f"{tempfile.gettempdir()}: temporary files cannot be written: {reason}",
+        "the variable TMPDIR names another folder for them",
+    )
 
 
 def _say_bug(error: BaseException, *, show_texts: bool) -> None:

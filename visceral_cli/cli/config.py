@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,10 +17,23 @@ from typing import Any, TypeVar, cast
 from visceral_cli.cli import setting_keys as keys
 from visceral_cli.cli.environment import process_environment
 from visceral_cli.cli.key_file import read_key_file
-from visceral_cli.cli.setting_keys import SETTINGS, TOOL_KEYS, Setting
+from visceral_cli.cli.setting_keys import (
+    SETTINGS,
+    TOOL_KEYS,
+    TOOL_LIMIT_KEYS,
+    Setting,
+    ToolKey,
+)
 from visceral_cli.cli.wrong_value import WrongValue, kind_of
 from visceral_cli.errors import UsageError
-from visceral_cli.settings import ExtractSettings, FreshnessSettings, Settings, ToolDeclaration
+from visceral_cli.settings import (
+    NO_LIMITS,
+    ExtractSettings,
+    FreshnessSettings,
+    Limits,
+    Settings,
+    ToolDeclaration,
+)
 
 T = TypeVar("T")
 
@@ -28,6 +41,8 @@ FILE_NAME = "pyproject.toml"
 CONFIG_VARIABLE = "VISCERAL_CONFIG"
 DEFAULT = "default"
 _TABLE = "tool.visceral"
+_NOBODY = "none"
+"""The principal that says that answers do not depend on who asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,8 @@ class Configuration:
     """By key."""
     tools: Mapping[str, ToolDeclaration]
     file: Path | None
+    tool_limits: Mapping[str, Limits] = field(default_factory=dict)
+    """Of the gate, by tool."""
     keep_text: bool = False
     """Whether arguments and results are wanted, and so go into the store."""
     include_candidates: bool = False
@@ -63,6 +80,15 @@ class Configuration:
     def get(self, setting: Setting[T]) -> T:
         """Return the value of one setting."""
         return cast(T, self.values[setting.key].value)
+
+    def limits(self) -> Limits:
+        """Return the limits that all tools together are held to."""
+        return Limits(
+            duplicate_rate=self.get(keys.MAX_DUPLICATE_RATE),
+            repeats=self.get(keys.MAX_REPEATS),
+            avoidable_seconds=self.get(keys.MAX_AVOIDABLE),
+            cost_usd=self.get(keys.MAX_COST),
+        )
 
     def settings(self) -> Settings:
         """Return the settings of the analysis. Reads the key file, if one is named."""
@@ -73,6 +99,8 @@ class Configuration:
             verify_rate=self.get(keys.VERIFY_RATE),
             include_empty_results=self.get(keys.INCLUDE_EMPTY_RESULTS),
             include_candidates=self.include_candidates,
+            find_vary=self.get(keys.FIND_VARY),
+            answers_depend_on_who=self.get(keys.PRINCIPAL) != _NOBODY,
             prices=self._prices(),
             exclude=self.get(keys.EXCLUDE),
             since_ns=self.get(keys.SINCE),
@@ -85,6 +113,7 @@ class Configuration:
 
     def _extract(self) -> ExtractSettings:
         workspace_keys = self.get(keys.WORKSPACE_KEY)
+        principal = self.get(keys.PRINCIPAL)
         key_file = self.get(keys.KEY_FILE)
         if key_file is not None:
             workspace_keys = workspace_keys | read_key_file(key_file)
@@ -92,7 +121,10 @@ class Configuration:
             tools=self.tools,
             workspace_keys=workspace_keys,
             namespace_attribute=self.get(keys.NAMESPACE),
-            keep_text=self.keep_text or self.get(keys.STORE) is not None,
+            principal_attribute=None if principal == _NOBODY else principal,
+            keep_text=self.keep_text
+            or self.get(keys.STORE) is not None
+            or self.get(keys.FIND_VARY) is True,
         )
 
     def _freshness(self) -> FreshnessSettings:
@@ -104,6 +136,7 @@ class Configuration:
             min_results=self.get(keys.MIN_RESULTS),
             min_runs=self.get(keys.MIN_RUNS),
             false_discovery_control=self.get(keys.MULTIPLICITY) == "fdr",
+            anytime=self.get(keys.ANYTIME),
             max_freshness_seconds=self.get(keys.MAX_FRESHNESS),
         )
 
@@ -132,6 +165,7 @@ def load_configuration(
     return Configuration(
         values=values,
         tools={} if file is None else _tools_of(file),
+        tool_limits={} if file is None else _limits_of(file),
         file=None if file is None else file.path,
         keep_text=options.get("show_arguments") is True,
         include_candidates=options.get("include_candidates") is True,
@@ -246,13 +280,27 @@ def _tools_of(file: ConfigFile) -> dict[str, ToolDeclaration]:
     if not isinstance(tables, dict):
         place = f"{file.path}: {_TABLE}.tools"
         raise UsageError(f"{place}: {kind_of(tables)} where a table is expected")
-    return {name: _tool_of(file, name, table) for name, table in tables.items()}
+    return {
+        name: ToolDeclaration(**_values_of(file, name, table, TOOL_KEYS))
+        for name, table in tables.items()
+    }
 
 
-def _tool_of(file: ConfigFile, name: str, table: object) -> ToolDeclaration:
-    _refuse_unknown(file, f"tools.{name}", table, {key.key for key in TOOL_KEYS})
+def _limits_of(file: ConfigFile) -> dict[str, Limits]:
+    limits = {
+        name: Limits(**_values_of(file, name, table, TOOL_LIMIT_KEYS))
+        for name, table in file.table.get("tools", {}).items()
+    }
+    return {name: of_tool for name, of_tool in limits.items() if of_tool != NO_LIMITS}
+
+
+def _values_of(
+    file: ConfigFile, name: str, table: object, wanted: Sequence[ToolKey]
+) -> dict[str, Any]:
+    known = {key.key for key in (*TOOL_KEYS, *TOOL_LIMIT_KEYS)}
+    _refuse_unknown(file, f"tools.{name}", table, known)
     values: dict[str, Any] = {}
-    for key in TOOL_KEYS:
+    for key in wanted:
         if key.key not in cast(Mapping[str, object], table):
             continue
         given = cast(Mapping[str, object], table)[key.key]
@@ -261,4 +309,4 @@ def _tool_of(file: ConfigFile, name: str, table: object) -> ToolDeclaration:
         except WrongValue as wrong:
             place = f"{file.path}: {_TABLE}.tools.{name}: {key.key}"
             raise UsageError(f"{place}: {wrong}", hint=wrong.hint) from None
-    return ToolDeclaration(**values)
+    return values

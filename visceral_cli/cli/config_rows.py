@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 from visceral_cli.cli.config import Configuration
 from visceral_cli.cli.durations import parse_duration
+from visceral_cli.cli.exact_values import exact_duration, exact_share
 from visceral_cli.cli.readers import inner_share
-from visceral_cli.cli.setting_keys import SETTINGS, TOOL_KEYS, Setting
+from visceral_cli.cli.setting_keys import SETTINGS, TOOL_KEYS, TOOL_LIMIT_KEYS, Setting
 from visceral_cli.cli.shares import parse_share
 from visceral_cli.cli.times import parse_time
 from visceral_cli.report.plain_text import plain
@@ -44,6 +47,12 @@ def _tool_rows(configuration: Configuration) -> Iterator[ConfigRow]:
             if value is not None:
                 shown = _duration(value) if key.parse is parse_duration else _text(value)
                 yield ConfigRow(f"tools.{name}.{key.key}", shown, str(configuration.file))
+    for name, limits in configuration.tool_limits.items():
+        for key in TOOL_LIMIT_KEYS:
+            limit = getattr(limits, key.field)
+            if limit is not None:
+                shown = _exact(Fraction(limit), key.parse)
+                yield ConfigRow(f"tools.{name}.{key.key}", shown, str(configuration.file))
 
 
 def _shown(setting: Setting[object], value: object) -> str:
@@ -53,9 +62,24 @@ def _shown(setting: Setting[object], value: object) -> str:
         return _duration(value)
     if setting.parse in (parse_share, inner_share) and isinstance(value, float):
         return f"{value * 100:.10g}%"
+    if isinstance(value, Fraction):
+        return _exact(value, setting.parse)
     if setting.parse is parse_time and isinstance(value, int):
         return _moment(value)
     return _text(value)
+
+
+def _exact(value: Fraction, parse: object) -> str:
+    """Return a limit with all its digits; it was read from a decimal number."""
+    if parse is exact_duration:
+        return _duration(float(value))
+    if parse is exact_share:
+        return f"{_decimal(value * 100)}%"
+    return _decimal(value)
+
+
+def _decimal(value: Fraction) -> str:
+    return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
 
 
 def _duration(value: object) -> str:

@@ -21,6 +21,7 @@ def ingest(
     store: options.Store = None,
     workers: options.Workers = None,
     namespace: options.Namespace = None,
+    principal: options.Principal = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,

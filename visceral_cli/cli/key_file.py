@@ -19,8 +19,9 @@ def read_key_file(path: Path) -> dict[str, bytes]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise UsageError(f"{path}: {reason}", hint=_HINT) from None
+        if isinstance(error, OSError):
+            raise UsageError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+        raise UsageError(f"{path}: not UTF-8 text", hint=_HINT) from None
     keys: dict[str, bytes] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         bare = line.strip()

@@ -118,6 +118,25 @@ Namespace = Annotated[
         rich_help_panel=_ANALYSIS,
     ),
 ]
+Principal = Annotated[
+    str | None,
+    typer.Option(
+        "--principal",
+        metavar="ATTRIBUTE|none",
+        help="Names who asks: results pass between users only where that is proven; none: answers"
+        " never depend on it. Default user.id and the like.",
+        rich_help_panel=_ANALYSIS,
+    ),
+]
+FindVary = Annotated[
+    bool | None,
+    typer.Option(
+        "--find-vary/--no-find-vary",
+        help="Look for arguments that results do not depend on; default: in a store, which keeps"
+        " the texts that this needs.",
+        rich_help_panel=_ANALYSIS,
+    ),
+]
 Price = Annotated[
     Texts,
     typer.Option(
@@ -148,6 +167,14 @@ Confidence = Annotated[
         "--confidence",
         metavar="SHARE",
         help="With which that must be proven; default 95%.",
+        rich_help_panel=_PROOF,
+    ),
+]
+Anytime = Annotated[
+    bool | None,
+    typer.Option(
+        "--anytime/--no-anytime",
+        help="Bounds hold however often growing traces are analysed again; asks for a fifth more.",
         rich_help_panel=_PROOF,
     ),
 ]
@@ -184,7 +211,7 @@ OutputFormat = Annotated[
         "-f",
         metavar="FORMAT",
         autocompletion=complete_format,
-        help="table, json, markdown, csv, parquet or jsonl; default by the suffix of -o.",
+        help="table, json, markdown, html, csv, parquet or jsonl; default by the suffix of -o.",
         rich_help_panel=_OUTPUT,
     ),
 ]

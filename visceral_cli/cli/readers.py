@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from visceral_cli.calls.ignored import NoPath
+from visceral_cli.calls.ignored import parse_path as parse_path_of_result
 from visceral_cli.cli.shares import parse_share
 from visceral_cli.cli.wrong_value import WrongValue, kind_of
 
@@ -36,6 +38,19 @@ def parse_texts(given: object) -> tuple[str, ...]:
         if not isinstance(item, str):
             raise WrongValue(f"{kind_of(item)} in a list of texts")
     return tuple(given)
+
+
+def parse_json_paths(given: object) -> tuple[str, ...]:
+    """Return a list of JSON paths."""
+    paths = parse_texts(given)
+    for path in paths:
+        try:
+            parse_path_of_result(path)
+        except NoPath:
+            raise WrongValue(
+                f'"{path}" is no JSON path', hint="such as $.observed_at or $.items[*].id"
+            ) from None
+    return paths
 
 
 def parse_path(given: object) -> Path:

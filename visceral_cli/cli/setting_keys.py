@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from visceral_cli.cli import readers
 from visceral_cli.cli.durations import parse_duration
+from visceral_cli.cli.exact_values import exact_duration, exact_money, exact_share
 from visceral_cli.cli.key_file import parse_keys
 from visceral_cli.cli.shares import parse_share
 from visceral_cli.cli.times import parse_time
@@ -63,6 +65,8 @@ SCOPE: Setting[str] = Setting("scope", _SETTINGS.scope, readers.one_of("all", "t
 NAMESPACE: Setting[str | None] = Setting(
     "namespace", _EXTRACT.namespace_attribute, readers.parse_text_or_none
 )
+PRINCIPAL: Setting[str | None] = Setting("principal", None, readers.parse_text)
+FIND_VARY: Setting[bool | None] = Setting("find-vary", _SETTINGS.find_vary, readers.parse_flag)
 KEY_FILE: Setting[Path | None] = Setting("key-file", None, readers.parse_path, is_path=True)
 WORKSPACE_KEY: Setting[dict[str, bytes]] = Setting(
     "workspace-key",
@@ -105,9 +109,31 @@ MIN_RESULTS: Setting[int] = Setting(
 MIN_RUNS: Setting[int] = Setting(
     "rules.min-runs", _FRESHNESS.min_runs, readers.at_least(1), option=False
 )
+ANYTIME: Setting[bool] = Setting("rules.anytime", _FRESHNESS.anytime, readers.parse_flag)
 MULTIPLICITY: Setting[str] = Setting(
     "rules.multiplicity", "fdr", readers.one_of("fdr", "none"), option=False
 )
+
+MAX_DUPLICATE_RATE: Setting[Fraction | None] = Setting(
+    "check.max-duplicate-rate", None, exact_share
+)
+MAX_REPEATS: Setting[int | None] = Setting("check.max-repeats", None, readers.at_least(0))
+MAX_AVOIDABLE: Setting[Fraction | None] = Setting("check.max-avoidable", None, exact_duration)
+MAX_COST: Setting[Fraction | None] = Setting("check.max-cost", None, exact_money)
+CHECK_RULES: Setting[Path | None] = Setting("check.rules", None, readers.parse_path, is_path=True)
+AGAINST: Setting[Path | None] = Setting("check.against", None, readers.parse_path, is_path=True)
+BASELINE: Setting[Path | None] = Setting("check.baseline", None, readers.parse_path, is_path=True)
+
+CHECK_SETTINGS = (
+    MAX_DUPLICATE_RATE,
+    MAX_REPEATS,
+    MAX_AVOIDABLE,
+    MAX_COST,
+    CHECK_RULES,
+    AGAINST,
+    BASELINE,
+)
+"""What the gate holds an analysis against."""
 
 SETTINGS: tuple[Setting[Any], ...] = (
     INPUTS,
@@ -118,6 +144,8 @@ SETTINGS: tuple[Setting[Any], ...] = (
     STRICT,
     SCOPE,
     NAMESPACE,
+    PRINCIPAL,
+    FIND_VARY,
     KEY_FILE,
     WORKSPACE_KEY,
     STORE,
@@ -135,7 +163,9 @@ SETTINGS: tuple[Setting[Any], ...] = (
     SPAN_FACTOR,
     MIN_RESULTS,
     MIN_RUNS,
+    ANYTIME,
     MULTIPLICITY,
+    *CHECK_SETTINGS,
 )
 
 
@@ -145,7 +175,7 @@ class ToolKey:
 
     key: str
     field: str
-    """The field of ``ToolDeclaration``."""
+    """The field of ``ToolDeclaration``, or of ``Limits``."""
     parse: Callable[[object], object]
 
 
@@ -156,6 +186,15 @@ TOOL_KEYS = (
     ToolKey("version", "version", readers.parse_text),
     ToolKey("freshness", "freshness_seconds", parse_duration),
     ToolKey("price-usd", "price_usd", readers.parse_money),
+    ToolKey("ignore-result", "ignore_result", readers.parse_json_paths),
     ToolKey("error-key", "error_key", readers.parse_text),
     ToolKey("error-prefix", "error_prefix", readers.parse_text),
 )
+
+TOOL_LIMIT_KEYS = (
+    ToolKey("max-duplicate-rate", "duplicate_rate", exact_share),
+    ToolKey("max-repeats", "repeats", readers.at_least(0)),
+    ToolKey("max-avoidable", "avoidable_seconds", exact_duration),
+    ToolKey("max-cost", "cost_usd", exact_money),
+)
+"""The limits of one tool, fields of ``Limits``."""

@@ -142,10 +142,10 @@ def _matches_of(pattern: str) -> list[str]:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files below ``folder``, sorted by path, without hidden ones."""
+    """Yield the files below ``folder``, sorted by path, without hidden ones and caches."""
     with os.scandir(folder) as entries:
         visible = sorted(
-            (entry for entry in entries if not entry.name.startswith(".")),
+            (entry for entry in entries if not _is_hidden(entry.name)),
             key=lambda entry: entry.name,
         )
     for entry in visible:
@@ -155,6 +155,11 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 yield from _files_below(path)
         else:
             yield path
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether nobody would look for spans there: Python leaves its caches beside scripts."""
+    return name.startswith(".") or name == "__pycache__"
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -62,14 +62,14 @@ def read_lines(
     lines; only the last line of a file may lack its line feed. ``seed`` names the file: a place in
     it has the same synthetic ids however the file was cut into pieces.
     """
-    lines = data.split(b"\n")
-    rest = lines.pop()
-    place = first_byte
-    for line in lines:
+    start = 0
+    # One by one: of all lines split at once, every copy would be in memory that is new.
+    while (end := data.find(b"\n", start)) >= 0:
+        line, place = data[start:end], first_byte + start
         _read_line(line, place, reading, seed, decode_line, DamageKind.NOT_JSON)
-        place += len(line) + 1
-    if rest:
-        _read_line(rest, place, reading, seed, decode_line, DamageKind.CUT)
+        start = end + 1
+    if start < len(data):
+        _read_line(data[start:], first_byte + start, reading, seed, decode_line, DamageKind.CUT)
     reading.line = None
 
 

@@ -134,62 +134,79 @@ def _spans(data: _TracesData) -> list[Span]:
     for resource_spans in data.resourceSpans:
         resource = Resource(_attributes(resource_spans.resource.attributes))
         for scope_spans in resource_spans.scopeSpans:
-            scope = scope_spans.scope.name
-            spans += [_span(span, resource, scope) for span in scope_spans.spans]
+            _add_spans(scope_spans.spans, resource, scope_spans.scope.name, spans)
     return spans
 
 
-def _span(span: _Span, resource: Resource, scope: str) -> Span:
-    trace_id, span_id, parent = span.traceId, span.spanId, span.parentSpanId
-    if (
-        len(trace_id) != 32
-        or len(span_id) != 16
-        or trace_id.strip(_HEX)
-        or span_id.strip(_HEX)
-        or span_id == _NO_SPAN
-        or trace_id == _NO_TRACE
-    ):
-        raise _Unclean
-    if parent is not None and (len(parent) != 16 or parent.strip(_HEX) or parent == _NO_SPAN):
-        if parent and parent != _NO_SPAN:
+def _add_spans(found: list[_Span], resource: Resource, scope: str, spans: list[Span]) -> None:
+    add = spans.append
+    last_trace = last_parent = None  # ids that the span before had, so that they are known good
+    for span in found:
+        trace_id, parent, span_id = span.traceId, span.parentSpanId, span.spanId
+        if trace_id != last_trace:
+            if len(trace_id) != 32 or trace_id.strip(_HEX) or trace_id == _NO_TRACE:
+                raise _Unclean
+            last_trace = trace_id
+        if len(span_id) != 16 or span_id.strip(_HEX) or span_id == _NO_SPAN:
             raise _Unclean
-        parent = None
-    start_ns, end_ns = int(span.startTimeUnixNano), int(span.endTimeUnixNano)
-    status = span.status
-    if (
-        not SURELY_NS <= start_ns < _TOO_LATE_NS
-        or not SURELY_NS <= end_ns < _TOO_LATE_NS
-        or not 0 <= span.kind <= 5
-        or not 0 <= status.code <= 2
-        or span.droppedAttributesCount < 0
-    ):
+        if parent != last_parent:
+            parent = last_parent = _parent(parent)
+        start_ns, end_ns = int(span.startTimeUnixNano), int(span.endTimeUnixNano)
+        kind, status = span.kind, span.status
+        code = status.code
+        if (
+            not SURELY_NS <= start_ns < _TOO_LATE_NS
+            or not SURELY_NS <= end_ns < _TOO_LATE_NS
+            or not 0 <= kind <= 5
+            or not 0 <= code <= 2
+        ):
+            raise _Unclean
+        add(
+            Span(
+                trace_id,
+                span_id,
+                parent,
+                span.name,
+                start_ns,
+                end_ns,
+                _attributes(span.attributes),
+                resource,
+                kind,
+                code,
+                status.message,
+                _events(span.events) if span.events else [],
+                scope,
+                _not_negative(span.droppedAttributesCount) if span.droppedAttributesCount else 0,
+            )
+        )
+
+
+def _parent(parent: str | None) -> str | None:
+    if not parent or parent == _NO_SPAN:
+        return None
+    if len(parent) != 16 or parent.strip(_HEX):
         raise _Unclean
-    return Span(
-        trace_id,
-        span_id,
-        parent,
-        span.name,
-        start_ns,
-        end_ns,
-        _attributes(span.attributes),
-        resource,
-        span.kind,
-        status.code,
-        status.message,
-        [Event(event.name, _attributes(event.attributes)) for event in span.events],
-        scope,
-        span.droppedAttributesCount,
-    )
+    return parent
+
+
+def _events(events: list[_Event]) -> list[Event]:
+    return [Event(event.name, _attributes(event.attributes)) for event in events]
+
+
+def _not_negative(count: int) -> int:
+    if count < 0:
+        raise _Unclean
+    return count
 
 
 def _attributes(pairs: list[_KeyValue]) -> dict[str, object]:
-    attributes: dict[str, object] = {}
-    for pair in pairs:
-        value = pair.value
-        text = value.stringValue
-        attributes[pair.key] = text if text is not None else _value(value)
+    attributes: dict[str, object] = {pair.key: pair.value.stringValue for pair in pairs}
     if len(attributes) != len(pairs):
         raise _Unclean  # a key twice: which one wins is the lenient reader's to say
+    if None in attributes.values():  # few values are no text
+        for pair in pairs:
+            if pair.value.stringValue is None:
+                attributes[pair.key] = _value(pair.value)
     return attributes
 
 

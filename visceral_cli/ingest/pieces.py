@@ -129,6 +129,14 @@ def cut_messages(
         places = MESSAGES[framing](data, 0, size, cutting.notes)
         for first, end in group_messages(places, cutting):
             yield cutting.piece(framing, first, end - first)
+            _forget_pages(data, first, end)
+
+
+def _forget_pages(data: mmap.mmap, first: int, end: int) -> None:
+    """Let go of the memory that holds what lies between; else the whole file would stay in it."""
+    if hasattr(mmap, "MADV_DONTNEED"):  # not on every system
+        first -= first % mmap.PAGESIZE
+        data.madvise(mmap.MADV_DONTNEED, first, end - end % mmap.PAGESIZE - first)
 
 
 def group_messages(places: Iterator[Place], cutting: Cutting) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,12 +107,21 @@ def decode_span_line(line: bytes, reading: Reading, seed: str) -> None:
 
 
 def read_piece(
-    piece: Piece, settings: Settings, *, decode_line: DecodeLine = decode_span_line
+    piece: Piece,
+    settings: Settings,
+    *,
+    decode_line: DecodeLine = decode_span_line,
+    each: Callable[[Reading], None] | None = None,
 ) -> Iterator[Reading]:
-    """Yield what a piece holds: one reading, or several of a piece that is read as a stream."""
+    """Yield what a piece holds: one reading, or several of a piece that is read as a stream.
+
+    ``each`` is called after lines and messages, and may take away what the reading holds by then.
+    """
     if piece.framing is Framing.JSON_LINES:
         reading = Reading()
         data = _bytes_of(piece)
+        if each is not None:
+            decode_line = _then(each, decode_line)
         read_lines(data, reading, seed=piece.seed, first_byte=piece.offset, decode_line=decode_line)
         yield reading
     elif piece.framing is Framing.JSON:
@@ -120,10 +129,18 @@ def read_piece(
     elif piece.framing is Framing.PARQUET:
         yield from _read_parquet(piece, settings)
     else:
-        yield _read_messages(piece)
+        yield _read_messages(piece, each)
 
 
-def _read_messages(piece: Piece) -> Reading:
+def _then(each: Callable[[Reading], None], decode_line: DecodeLine) -> DecodeLine:
+    def decode(line: bytes, reading: Reading, seed: str) -> None:
+        decode_line(line, reading, seed)
+        each(reading)
+
+    return decode
+
+
+def _read_messages(piece: Piece, each: Callable[[Reading], None] | None) -> Reading:
     reading = Reading()
     data = _bytes_of(piece)
     reading.byte = piece.offset
@@ -131,6 +148,8 @@ def _read_messages(piece: Piece) -> Reading:
         reading.byte = piece.offset + start
         read_message(data[start : start + length], reading, seed=f"{piece.seed}:{reading.byte}")
         reading.byte = piece.offset
+        if each is not None:
+            each(reading)
     reading.byte = None
     return reading
 

@@ -13,6 +13,7 @@ import duckdb
 
 from visceral_cli.errors import InputError, UsageError
 from visceral_cli.ingest.files import find_files
+from visceral_cli.loading.claim import claim_settings
 from visceral_cli.loading.load import LoadSummary, load_files
 from visceral_cli.loading.settle import settle
 from visceral_cli.progress import Progress
@@ -44,6 +45,7 @@ def filled_store(
         given = _given_store(inputs)
         if given is not None:
             store = stack.enter_context(open_store(given))
+            claim_settings(store, settings.extract)
             loaded = LoadSummary()
         else:
             spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="visceral-")))

@@ -7,19 +7,19 @@ was killed leaves whole files only, and the next one goes on with the first that
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import duckdb
+import pyarrow as pa
 
-from visceral_cli.errors import UsageError
 from visceral_cli.ingest.files import InputFile
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import Plan, plan_file
 from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
+from visceral_cli.loading.claim import claim_settings
 from visceral_cli.loading.pool import (
     ReadPieces,
     available_cores,
@@ -29,7 +29,10 @@ from visceral_cli.loading.pool import (
 from visceral_cli.loading.texts import insert_texts
 from visceral_cli.loading.worker import PieceRows
 from visceral_cli.progress import Progress
-from visceral_cli.settings import ExtractSettings, Settings
+from visceral_cli.settings import Settings
+
+_PIECES_AT_ONCE = 4
+"""How many pieces' rows are inserted together: a statement costs as much as a thousand rows."""
 
 SMALL_INPUT_BYTES = 8 << 20
 """Below this, starting processes costs more than they save."""
@@ -49,7 +52,7 @@ class LoadSummary:
 
 @dataclass(slots=True)
 class _FileLoad:
-    """The counts of the file being loaded, and where its next piece begins."""
+    """The counts of the file being loaded, and the rows that are still to be inserted."""
 
     file: InputFile
     file_id: int
@@ -61,6 +64,7 @@ class _FileLoad:
     skipped: int = 0
     damage_counts: Counter[DamageKind] = field(default_factory=Counter)
     damage_kept: Counter[DamageKind] = field(default_factory=Counter)
+    waiting: list[PieceRows] = field(default_factory=list)
 
 
 def load_files(
@@ -76,7 +80,7 @@ def load_files(
     Raises:
         UsageError: the store was filled under other settings of extraction.
     """
-    _claim_settings(store, settings.extract)
+    claim_settings(store, settings.extract)
     summary = LoadSummary()
     new = list(_new_files(store, files, summary, kept=kept))
     total_bytes = sum(file.size for file, _ in new)
@@ -87,6 +91,9 @@ def load_files(
             read = stack.enter_context(reading_processes(workers, settings))
         else:
             read = reading_here(settings)
+        # Inserting takes half the work on one thread; the others read meanwhile.
+        store.execute("SET threads = 1")
+        stack.callback(store.execute, "RESET threads")
         _load_all(store, new, settings, progress, read)
     return summary
 
@@ -164,6 +171,7 @@ def _begin(store: duckdb.DuckDBPyConnection, file: InputFile, digest: str | None
 def _finish(store: duckdb.DuckDBPyConnection, load: _FileLoad | None, plan: Plan | None) -> None:
     if load is None or plan is None:
         return
+    _insert_waiting(store, load)
     _insert_damage(store, load, plan.notes)
     for kind, places in sorted(load.damage_counts.items()):
         if places > (kept := load.damage_kept[kind]):
@@ -189,26 +197,52 @@ def _finish(store: duckdb.DuckDBPyConnection, load: _FileLoad | None, plan: Plan
 
 
 def _insert(store: duckdb.DuckDBPyConnection, load: _FileLoad, rows: PieceRows) -> None:
-    values = [load.file_id, load.first_record]
-    for table, batch in (("_span_record", rows.spans), ("_call_record", rows.calls)):
-        if batch.num_rows:
-            columns = ", ".join(name for name in batch.schema.names if name != "record")
-            store.register("_batch", batch)
-            store.execute(
-                f"INSERT INTO {table} (file_id, record, {columns}) "  # noqa: S608 - our own names
-                f"SELECT $1, $2 + record, {columns} FROM _batch",
-                values,
-            )
-    if rows.mentions.num_rows:
-        store.register("_batch", rows.mentions)
-        store.execute("INSERT INTO _mention SELECT $1, * FROM _batch", values[:1])
+    load.waiting.append(rows)
+    if len(load.waiting) == _PIECES_AT_ONCE:
+        _insert_waiting(store, load)
     insert_texts(store, rows.arguments, rows.results)
     _insert_damage(store, load, rows)
     load.lines += rows.lines
-    load.first_record += rows.spans.num_rows
     load.spans += rows.spans.num_rows
     load.log_records += rows.log_records
     load.skipped += rows.skipped.total()
+
+
+def _insert_waiting(store: duckdb.DuckDBPyConnection, load: _FileLoad) -> None:
+    pieces, load.waiting = load.waiting, []
+    starts = [load.first_record]
+    for rows in pieces:
+        starts.append(starts[-1] + rows.spans.num_rows)
+    load.first_record = starts.pop()
+    _insert_batches(store, load, "_span_record", _numbered([rows.spans for rows in pieces], starts))
+    _insert_batches(store, load, "_call_record", _numbered([rows.calls for rows in pieces], starts))
+    _insert_batches(store, load, "_mention", [rows.mentions for rows in pieces])
+
+
+def _numbered(batches: Sequence[pa.RecordBatch], starts: Sequence[int]) -> list[pa.RecordBatch]:
+    """Return batches whose ``record``, counted from 0 in each, is counted from ``starts``."""
+    numbered = []
+    for batch, start in zip(batches, starts, strict=True):
+        place = batch.schema.get_field_index("record")
+        records = pa.array(batch.column(place).to_numpy() + start)
+        numbered.append(batch.set_column(place, "record", records))
+    return numbered
+
+
+def _insert_batches(
+    store: duckdb.DuckDBPyConnection, load: _FileLoad, table: str, batches: list[pa.RecordBatch]
+) -> None:
+    rows = pa.Table.from_batches(batches) if batches else None
+    if rows is None or not rows.num_rows:
+        return
+    columns = ", ".join(rows.schema.names)
+    # DuckDB finds the variable ``rows`` by its name. What is registered instead is a view, which
+    # would hold its rows in memory until the transaction of the file ends.
+    store.execute(
+        f"INSERT INTO {table} (file_id, {columns}) "  # noqa: S608 - our own names
+        f"SELECT $1, {columns} FROM rows",
+        [load.file_id],
+    )
 
 
 def _insert_damage(
@@ -236,22 +270,3 @@ def _forget(store: duckdb.DuckDBPyConnection, file_id: int) -> None:
 def _digest(file: InputFile) -> str:
     with file.path.open("rb") as content:
         return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
-
-
-def _claim_settings(store: duckdb.DuckDBPyConnection, settings: ExtractSettings) -> None:
-    """Note under which settings spans become calls, or refuse what was filled under others."""
-    ours = json.dumps(
-        {
-            "namespace": settings.namespace_attribute,
-            "tools": {name: asdict(tool) for name, tool in sorted(settings.tools.items())},
-        },
-        sort_keys=True,
-    )
-    (theirs,) = store.execute("SELECT settings FROM _schema").fetchall()[0]
-    if theirs is None:
-        store.execute("UPDATE _schema SET settings = ?", [ours])
-    elif theirs != ours:
-        raise UsageError(
-            "the store was filled with other settings (namespace, tools)",
-            hint="load the traces into another file, or use the settings of the first time",
-        )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
 from typing import Any
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 
 from visceral_cli.calls.extract import SpanContext
@@ -60,29 +61,64 @@ CALL_FIELDS = {column: field for column, _, field in _CALL_COLUMNS}
 """Column of ``_call_record`` to field of :class:`ToolCall`."""
 
 
-def span_batch(spans: Sequence[Span], told: Sequence[SpanContext]) -> pa.RecordBatch:
-    """One row per span, in order; ``told[i]`` belongs to ``spans[i]``. ``record`` starts at 0."""
-    services = {id(span.resource): span.resource.service for span in spans}
-    starts, ends = _intervals(spans)
-    return pa.RecordBatch.from_pydict(
-        {
-            "record": pa.array(range(len(spans)), pa.int64()),
-            "trace_id": _texts([span.trace_id for span in spans]),
-            "span_id": _texts([span.span_id for span in spans]),
-            "parent_span_id": _texts([span.parent_span_id for span in spans]),
-            "name": _texts([span.name for span in spans]),
-            "kind": pa.array([span.kind for span in spans], pa.int8()),
-            "start_ns": starts,
-            "end_ns": ends,
-            "status": pa.array([span.status for span in spans], pa.int8()),
-            "service": _texts([services[id(span.resource)] for span in spans]),
-            "scope": _texts([span.scope for span in spans]),
-            "session": _texts([row.session for row in told]),
-            "user_id": _texts([row.user for row in told]),
-            "agent": _texts([row.agent for row in told]),
-            "attributes": pa.array([len(span.attributes) for span in spans], pa.int32()),
-        }
-    )
+_SPAN_TYPES = {
+    "trace_id": pa.string(),
+    "span_id": pa.string(),
+    "parent_span_id": pa.string(),
+    "name": pa.string(),
+    "kind": pa.int8(),
+    "start_ns": pa.int64(),
+    "end_ns": pa.int64(),
+    "status": pa.int8(),
+    "service": pa.string(),
+    "scope": pa.string(),
+    "session": pa.string(),
+    "user_id": pa.string(),
+    "agent": pa.string(),
+    "attributes": pa.int32(),
+}
+
+
+class SpanRows:
+    """Rows of ``_span_record``, one per span, in order.
+
+    Spans are taken in by the line, so that their attributes need not be kept meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in _SPAN_TYPES}
+
+    def __len__(self) -> int:
+        return len(self._columns["span_id"])
+
+    def add(self, spans: Sequence[Span], told: Sequence[SpanContext]) -> None:
+        """Add spans; ``told[i]`` belongs to ``spans[i]``."""
+        services = {id(span.resource): span.resource.service for span in spans}
+        columns = self._columns
+        columns["trace_id"] += [span.trace_id for span in spans]
+        columns["span_id"] += [span.span_id for span in spans]
+        columns["parent_span_id"] += [span.parent_span_id for span in spans]
+        columns["name"] += [span.name for span in spans]
+        columns["kind"] += [span.kind for span in spans]
+        columns["start_ns"] += [span.start_ns for span in spans]
+        columns["end_ns"] += [span.end_ns for span in spans]
+        columns["status"] += [span.status for span in spans]
+        columns["service"] += [services[id(span.resource)] for span in spans]
+        columns["scope"] += [span.scope for span in spans]
+        columns["session"] += [row.session for row in told]
+        columns["user_id"] += [row.user for row in told]
+        columns["agent"] += [row.agent for row in told]
+        columns["attributes"] += [len(span.attributes) for span in spans]
+
+    def batch(self) -> pa.RecordBatch:
+        """Return the rows as a batch; ``record`` starts at 0."""
+        columns = self._columns
+        arrays = {"record": pa.array(np.arange(len(self), dtype=np.int64))}
+        arrays["start_ns"], arrays["end_ns"] = _intervals(columns["start_ns"], columns["end_ns"])
+        for name, type_ in _SPAN_TYPES.items():
+            if name not in arrays:
+                arrays[name] = _column(columns[name], type_)
+        return pa.RecordBatch.from_pydict(arrays)
 
 
 def call_batch(
@@ -91,28 +127,33 @@ def call_batch(
     arguments_hashes: Sequence[str | None],
 ) -> pa.RecordBatch:
     """One row per call; the ``i``-th record and hash belong to ``calls[i]``."""
+    fields = _by_field(calls, ToolCall)
     columns: dict[str, pa.Array] = {
         "record": pa.array(records, pa.int64()),
-        "arguments_hash": _texts(list(arguments_hashes)),
+        "arguments_hash": _column(arguments_hashes, pa.string()),
     }
-    starts, ends = _intervals(calls)
+    columns["start_ns"], columns["end_ns"] = _intervals(fields["start_ns"], fields["end_ns"])
     for column, type_, field in _CALL_COLUMNS:
-        if column == "start_ns":
-            columns[column] = starts
-        elif column == "end_ns":
-            columns[column] = ends
-        else:
-            values = list(map(attrgetter(field), calls))
-            columns[column] = _texts(values) if type_ == pa.string() else pa.array(values, type_)
+        if column not in columns:
+            columns[column] = _column(fields[field], type_)
     return pa.RecordBatch.from_pydict(columns)
 
 
 def mention_batch(mentions: Sequence[Mention]) -> pa.RecordBatch:
     """One row per mention, in order."""
-    fields = ("trace_id", "span_id", "call_id", "tool", "what", "text")
+    fields = _by_field(mentions, Mention)
     return pa.RecordBatch.from_pydict(
-        {field: _texts(list(map(attrgetter(field), mentions))) for field in fields}
+        {field: _column(values, pa.string()) for field, values in fields.items()}
     )
+
+
+def _by_field(
+    items: Sequence[msgspec.Struct], struct: type[msgspec.Struct]
+) -> dict[str, Sequence[Any]]:
+    """Return the values of each field of all items."""
+    names = struct.__struct_fields__
+    columns = zip(*map(msgspec.structs.astuple, items), strict=True) if items else [()] * len(names)
+    return dict(zip(names, columns, strict=True))
 
 
 def arguments_batch(calls: Iterable[ToolCall]) -> pa.RecordBatch:
@@ -137,20 +178,36 @@ def text_hash(text: str | None) -> str | None:
     return None if text is None else hashlib.sha256(text.encode()).hexdigest()
 
 
-def _intervals(timed: Sequence[Span] | Sequence[ToolCall]) -> tuple[pa.Array, pa.Array]:
+def _intervals(
+    starts: Sequence[int | None], ends: Sequence[int | None]
+) -> tuple[pa.Array, pa.Array]:
     """Start and end columns; both NULL where an interval is missing or impossible."""
-    starts: list[int | None] = []
-    ends: list[int | None] = []
-    for item in timed:
-        start, end = item.start_ns, item.end_ns
-        if start is None or end is None or not 0 < start <= end <= LATEST_NS:
-            start = end = None
-        starts.append(start)
-        ends.append(end)
-    return pa.array(starts, pa.int64()), pa.array(ends, pa.int64())
+    try:
+        start, end = np.array(starts, np.int64), np.array(ends, np.int64)
+    except (TypeError, OverflowError):  # one is missing, or no 64-bit number
+        pass
+    else:
+        if ((start > 0) & (start <= end)).all():
+            return pa.array(start), pa.array(end)
+    intervals = [
+        (None, None)
+        if start is None or end is None or not 0 < start <= end <= LATEST_NS
+        else (start, end)
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return (
+        pa.array([start for start, _ in intervals], pa.int64()),
+        pa.array([end for _, end in intervals], pa.int64()),
+    )
 
 
-def _texts(values: list[Any]) -> pa.Array:
+def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    if values and values[0] is None and values.count(None) == len(values):
+        return pa.nulls(len(values), type_)
+    return _texts(values) if type_ == pa.string() else pa.array(values, type_)
+
+
+def _texts(values: Sequence[Any]) -> pa.Array:
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:  # a lone surrogate, out of a JSON text within an attribute

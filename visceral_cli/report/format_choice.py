@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from visceral_cli.errors import UsageError
@@ -14,11 +15,26 @@ SUFFIXES: Mapping[str, Format] = {
     ".json": Format.JSON,
     ".md": Format.MARKDOWN,
     ".markdown": Format.MARKDOWN,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
     ".csv": Format.CSV,
     ".parquet": Format.PARQUET,
     ".jsonl": Format.JSONL,
     ".ndjson": Format.JSONL,
+    ".xml": Format.JUNIT,
+    ".sarif": Format.SARIF,
 }
+
+FOR_FINDINGS = (Format.GITHUB, Format.JUNIT, Format.SARIF)
+"""Formats that tell of findings alone."""
+
+REPORT_FORMATS = tuple(each for each in Format if each not in FOR_FINDINGS)
+CHECK_FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, *FOR_FINDINGS)
+DIFF_FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN)
+
+_DRAWS_PAGES = ("jinja2", "vl_convert")
+HTML_EXTRA = "pip install 'visceral-cli[html]'"
+"""What installs them."""
 
 TABULAR = frozenset({Format.CSV, Format.PARQUET, Format.JSONL})
 """Formats of rows, which carry calls too."""
@@ -71,8 +87,20 @@ def check_rows(chosen: Format, place: Path | None, rows: Rows | None) -> None:
             f"--rows calls: there may be millions of them, too many for {chosen}",
             hint="write them as csv, parquet or jsonl: -f csv, or -o calls.parquet",
         )
-    if chosen is Format.PARQUET and is_terminal(place):
-        raise UsageError("parquet is not for a terminal", hint="give -o FILE, or pipe it")
+    if chosen in (Format.PARQUET, Format.HTML) and is_terminal(place):
+        raise UsageError(f"{chosen} is not for a terminal", hint="give -o FILE, or pipe it")
+    if chosen is Format.HTML:
+        _check_html(rows)
+
+
+def _check_html(rows: Rows | None) -> None:
+    if rows is not None:
+        raise UsageError(
+            "--rows: the page shows every kind of rows",
+            hint="rows are for table, markdown, csv, parquet and jsonl",
+        )
+    if not all(find_spec(package) for package in _DRAWS_PAGES):
+        raise UsageError("html needs packages that are not installed", hint=HTML_EXTRA)
 
 
 def is_terminal(place: Path | None) -> bool:

@@ -7,9 +7,16 @@ from collections.abc import Sequence
 import duckdb
 
 from visceral_cli.analysis.figures import ToolFigures
-from visceral_cli.analysis.freshness import Bound, NoBound
+from visceral_cli.analysis.freshness import Bound, NoBound, questions_of
 from visceral_cli.analysis.histories import ToolHistory
-from visceral_cli.report.report import BoundFigures, DamagePlace, Inputs, Totals
+from visceral_cli.report.report import (
+    BoundFigures,
+    CurveFigures,
+    DamagePlace,
+    Inputs,
+    ToolCurve,
+    Totals,
+)
 from visceral_cli.rules.gather import bound_evidence
 
 
@@ -84,6 +91,32 @@ def bound_figures(
     return tuple(_bound(tool, found) for tool, found in zip(tools, bounds, strict=True))
 
 
+def curve_figures(
+    tools: Sequence[ToolHistory], bounds: Sequence[Bound | NoBound]
+) -> tuple[ToolCurve, ...]:
+    """Return the stale curve of each tool."""
+    return tuple(
+        ToolCurve(
+            tool.facts.name.namespace,
+            tool.facts.name.tool,
+            tool.facts.name.kind,
+            tuple(
+                CurveFigures(
+                    freshness_seconds=point.freshness_seconds,
+                    serves=point.serves,
+                    stale=point.stale,
+                    saved_seconds=point.saved_ns / 1e9,
+                    effective_observations=point.observations,
+                    stale_rate_at_most=point.stale_rate_bound,
+                    failed_guards=tuple(guard.value for guard in point.failed_guards),
+                )
+                for point in found.curve.points
+            ),
+        )
+        for tool, found in zip(tools, bounds, strict=True)
+    )
+
+
 def _bound(tool: ToolHistory, found: Bound | NoBound) -> BoundFigures:
     evidence = bound_evidence(found)
     proven = isinstance(found, Bound)
@@ -113,8 +146,10 @@ def _bound(tool: ToolHistory, found: Bound | NoBound) -> BoundFigures:
         if isinstance(found, Bound)
         else "; ".join(missing.message for missing in found.missing),
         warnings=() if evidence is None else evidence.warnings,
-        identities=0 if identities is None else len(identities.included),
-        excluded_identities=0 if identities is None else len(identities.excluded),
+        identities=0 if identities is None else len(questions_of(tool.calls, identities.included)),
+        excluded_identities=0
+        if identities is None
+        else len(questions_of(tool.calls, identities.excluded)),
     )
 
 

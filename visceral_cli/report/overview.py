@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from visceral_cli.analysis.figures import FindingKind, ToolFigures
-from visceral_cli.contract.rule import Rule, RuleStatus
+from visceral_cli.contract.rule import Rule, RuleStatus, Sharing
 from visceral_cli.ingest.files import OTHER_FILE
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import (
@@ -100,6 +100,9 @@ def _freshness(tool: ToolFigures, bound: BoundFigures | None, rules: Sequence[Ru
         ages = {rule.action.freshness_seconds for rule in rules}
         age = max((age for age in ages if age is not None), default=None)
         proven = "proven" if age is None else f"{freshness_text(age)} proven"
+        limits = sorted({rule.match.scope for rule in rules if rule.match.scope} - {Sharing.ALL})
+        if limits:
+            proven += f" per {' or '.join(limits)}"
         return proven if len(rules) == 1 else f"{proven}, {counted(len(rules), 'rule')}"
     if tool.writer:
         return "writer: never served"
@@ -253,6 +256,12 @@ def what_was_not_judged(report: Report) -> str:
             said.append(f"{counted(sum(counts.values()), 'call')} {what} ({listed(counts)})")
     if inputs.without_times:
         said.append(f"{counted(inputs.without_times, 'call')} without times")
+    unknown = sum(not sharing.judged for sharing in report.sharing)
+    if unknown:
+        said.append(
+            f"whether users may share results of {counted(unknown, 'tool')} "
+            "(no user on their spans; --principal)"
+        )
     return ", ".join(said) or "nothing: every call has an identity, a result and its times"
 
 

@@ -3,19 +3,58 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from visceral_cli.analysis.figures import Finding, FunnelStep, GroupFigures, Savings, ToolFigures
+from visceral_cli.analysis.figures import (
+    Finding,
+    FunnelStep,
+    GroupFigures,
+    InvalidationFigures,
+    Savings,
+    SharingFigures,
+    ToolFigures,
+    UnstableFigures,
+    VaryFigures,
+)
+from visceral_cli.analysis.run_rates import RunFigures
 from visceral_cli.contract.rule import Rule, rule_from_json
 from visceral_cli.errors import InputError
-from visceral_cli.report.report import REPORT_FORMAT, BoundFigures, Inputs, Report, Totals
+from visceral_cli.report.report import (
+    REPORT_FORMAT,
+    BoundFigures,
+    Inputs,
+    Report,
+    ToolCurve,
+    Totals,
+)
 from visceral_cli.rules.refusal import Refusal
 
 T = TypeVar("T")
+
+
+_FIRST_KEY = re.compile(rb'\s*\{\s*"(\w+)"\s*:')
+_FIRST_KEYS = (b"format", b"bounds")
+"""With which a report begins, as it was written or with its keys in order."""
+
+
+def is_report(path: Path) -> bool:
+    """Return whether a file looks like a saved report, and not like traces.
+
+    A pipe can be read only once, and is taken for traces.
+    """
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            found = _FIRST_KEY.match(file.read(200))
+    except OSError:
+        return False
+    return found is not None and found[1] in _FIRST_KEYS
 
 
 def read_report(path: Path) -> Report:
@@ -66,6 +105,12 @@ def report_from_json(document: object) -> Report:
         refusals=_part(document, "refusals", tuple[Refusal, ...]),
         findings=_part(document, "findings", tuple[Finding, ...]),
         candidates=tuple(_rule(value) for value in _part(document, "candidates", list)),
+        per_run=_part({"per_run": []} | document, "per_run", tuple[RunFigures, ...]),
+        sharing=_later_part(document, "sharing", tuple[SharingFigures, ...], ()),
+        unstable=_later_part(document, "unstable", tuple[UnstableFigures, ...], ()),
+        invalidations=_later_part(document, "invalidations", tuple[InvalidationFigures, ...], ()),
+        vary=_later_part(document, "vary", tuple[VaryFigures, ...], ()),
+        curves=_later_part(document, "curves", tuple[ToolCurve, ...], ()),
     )
 
 
@@ -76,6 +121,11 @@ def _part(document: dict[str, Any], key: str, kind: type[T]) -> T:
         return msgspec.convert(document[key], kind)
     except msgspec.ValidationError as error:
         raise InputError(f"{key}: {str(error)[:1].lower()}{str(error)[1:]}") from None
+
+
+def _later_part(document: dict[str, Any], key: str, kind: type[T], missing: T) -> T:
+    """Return a part that reports of earlier versions do not have."""
+    return _part(document, key, kind) if key in document else missing
 
 
 class _Saved(msgspec.Struct):

@@ -9,9 +9,14 @@ from visceral_cli.analysis.figures import (
     Finding,
     FunnelStep,
     GroupFigures,
+    InvalidationFigures,
     Savings,
+    SharingFigures,
     ToolFigures,
+    UnstableFigures,
+    VaryFigures,
 )
+from visceral_cli.analysis.run_rates import RunFigures
 from visceral_cli.contract.rule import Rule
 from visceral_cli.rules.refusal import Refusal
 
@@ -118,6 +123,33 @@ class BoundFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class CurveFigures:
+    """What serving one tool's results up to one age would have meant on these calls."""
+
+    freshness_seconds: float
+    serves: int
+    """Calls that a stored result would have answered, as far as their real result is known."""
+    stale: int
+    """Those of them whose real result was another one."""
+    saved_seconds: float
+    """The durations of all these serves."""
+    effective_observations: float
+    stale_rate_at_most: float
+    failed_guards: tuple[str, ...]
+    """``runs``, ``results``, ``span``: of which there are too few to consider this age."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCurve:
+    """The stale curve of one tool: every age that was tried, ascending."""
+
+    namespace: str
+    tool: str
+    kind: str
+    points: tuple[CurveFigures, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The whole answer of an analysis."""
 
@@ -139,3 +171,15 @@ class Report:
     findings: tuple[Finding, ...]
     candidates: tuple[Rule, ...] = ()
     """What was seen but is not proven, as rules that no client serves."""
+    per_run: tuple[RunFigures, ...] = ()
+    """Repeats for each 1,000 runs: of all tools together first, then of each tool."""
+    unstable: tuple[UnstableFigures, ...] = ()
+    """Tools whose results differ although nothing changed, where their texts are kept."""
+    invalidations: tuple[InvalidationFigures, ...] = ()
+    """Which writers clear which results."""
+    sharing: tuple[SharingFigures, ...] = ()
+    """Who may share the results of each tool that is no writer."""
+    vary: tuple[VaryFigures, ...] = ()
+    """Which arguments decide the result, where others can be left out of the key."""
+    curves: tuple[ToolCurve, ...] = ()
+    """By tool, in the order of ``bounds``."""

@@ -22,7 +22,12 @@ TOOL_NAME = "visceral-cli"
 
 def write_json(report: Report, out: BinaryIO) -> None:
     """Write the whole report."""
-    for piece in _document(_members(report)):
+    write_document(_members(report), out)
+
+
+def write_document(members: Mapping[str, Any], out: BinaryIO) -> None:
+    """Write JSON values: one key a line, one row a line."""
+    for piece in _document(members):
         out.write(piece.encode("ascii"))
 
 
@@ -65,6 +70,12 @@ def _members(report: Report) -> dict[str, Any]:
         "candidates": plain_value(report.candidates),
         "refusals": plain_value(report.refusals),
         "findings": plain_value(report.findings),
+        "per_run": plain_value(report.per_run),
+        "vary": plain_value(report.vary),
+        "sharing": plain_value(report.sharing),
+        "unstable": plain_value(report.unstable),
+        "invalidations": plain_value(report.invalidations),
+        "curves": plain_value(report.curves),
     }
 
 

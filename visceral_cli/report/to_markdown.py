@@ -32,13 +32,13 @@ def write_markdown(report: Report, out: BinaryIO, view: View) -> None:
     """Write the overview and every table that has rows, or the one that was asked for."""
     top = ROWS if view.top is None else view.top
     if view.rows is not None:
-        lines = [*_table(row_table(report, view.rows), top)]
+        lines = [*table_lines(row_table(report, view.rows), top)]
     else:
         lines = [*_overview(report, view)]
         for rows in _SECTIONS:
             table = row_table(report, rows)
             if table.rows:
-                lines += ["", f"## {table.title}", "", *_table(table, top)]
+                lines += ["", f"## {table.title}", "", *table_lines(table, top)]
     out.write("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -72,7 +72,8 @@ def _overview(report: Report, view: View) -> Iterator[str]:
         yield f"- Next: {_code(plain(command, longest=None))}"
 
 
-def _table(table: RowTable, top: int) -> Iterator[str]:
+def table_lines(table: RowTable, top: int) -> Iterator[str]:
+    """Yield the lines of a table with at most ``top`` rows; 0 for all."""
     rows: Sequence[object] = table.rows if top == 0 else table.rows[:top]
     yield _line([column.heading for column in table.columns])
     yield "|" + "|".join("--:" if column.is_number else "---" for column in table.columns) + "|"

@@ -56,6 +56,18 @@ def write_table(report: Report, out: BinaryIO, view: View) -> None:
         _print_overview(report, pages, view)
     else:
         pages.add(_rows(row_table(report, view.rows), view))
+    _write(pages, out, view)
+
+
+def write_parts(parts: Sequence[RowTable | str], out: BinaryIO, view: View) -> None:
+    """Write tables and sentences under each other."""
+    pages = _Pages(view)
+    for part in parts:
+        pages.add(_sentence(part) if isinstance(part, str) else _rows(part, view))
+    _write(pages, out, view)
+
+
+def _write(pages: _Pages, out: BinaryIO, view: View) -> None:
     text = pages.text().replace(_GLUE, " ")
     try:
         out.write(text.encode(view.encoding))

@@ -12,9 +12,13 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
     CSV = "csv"
     PARQUET = "parquet"
     JSONL = "jsonl"
+    GITHUB = "github"
+    JUNIT = "junit"
+    SARIF = "sarif"
 
 
 class Rows(StrEnum):

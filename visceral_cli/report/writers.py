@@ -12,6 +12,7 @@ import pyarrow as pa
 from visceral_cli.errors import UsageError
 from visceral_cli.report.format_choice import is_terminal
 from visceral_cli.report.output import harmless_output, write_output
+from visceral_cli.report.page.detail import PageDetail
 from visceral_cli.report.report import Report
 from visceral_cli.report.tabular import rows_of, write_csv, write_jsonl, write_parquet
 from visceral_cli.report.to_json import write_json
@@ -27,6 +28,8 @@ class Answer:
     report: Report
     calls: Callable[[bool], pa.RecordBatchReader] | None = None
     """Hands out a row for each call, with arguments and results if the argument says so."""
+    page: PageDetail | None = None
+    """Single calls for the page; without them it draws none."""
 
 
 def write_answer(answer: Answer, chosen: Format, place: Path | None, view: View) -> None:
@@ -49,6 +52,8 @@ def _writer(
             return lambda out: write_json(report, out)
         case Format.MARKDOWN:
             return lambda out: write_markdown(report, out, view)
+        case Format.HTML:
+            return _html_writer(answer, view)
         case Format.CSV if is_terminal(place):
             return lambda out: write_csv(_rows(answer, view), harmless_output(out))
         case Format.CSV:
@@ -57,8 +62,16 @@ def _writer(
             return lambda out: write_jsonl(_rows(answer, view), out)
         case Format.PARQUET:
             return lambda out: write_parquet(_rows(answer, view), out)
+        case Format.GITHUB | Format.JUNIT | Format.SARIF:
+            raise ValueError(f"{chosen} is for findings")
         case _:
             assert_never(chosen)
+
+
+def _html_writer(answer: Answer, view: View) -> Callable[[BinaryIO], None]:
+    from visceral_cli.report.to_html import write_html  # draws with packages of an extra
+
+    return lambda out: write_html(answer.report, answer.page, out, view)
 
 
 def _rows(answer: Answer, view: View) -> pa.RecordBatchReader:

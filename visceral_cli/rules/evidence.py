@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from visceral_cli.analysis.figures import GroupFigures
+from visceral_cli.analysis.figures import GroupFigures, SharingFigures
 from visceral_cli.analysis.tools import ToolFacts, ToolName
 from visceral_cli.contract.identity import InputHash
 from visceral_cli.contract.rule import plain_number
@@ -56,6 +56,8 @@ class IdentityCalls:
     same_result: int
     changed: int
     empty_result: bool
+    version: str | None = None
+    """The declared version, which is part of the identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,15 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Veto:
+    """Something that forbids rules for a tool, whatever freshness is proven."""
+
+    kind: RefusalKind
+    message: str
+    next_step: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolEvidence:
     """All that is known of one tool of one namespace."""
 
@@ -94,6 +105,11 @@ class ToolEvidence:
     """Those that repeated, where rules or candidates may come of them; else none."""
     serves: Mapping[str, IdentityServes]
     """By input hash, for the identities with a serve at the freshness of ``bound``."""
+    vetoes: Sequence[Veto] = ()
+    sharing: SharingFigures | None = None
+    """Within which scope all of this was found."""
+    ignored: tuple[str, ...] = ()
+    """What results were compared without, as JSON paths."""
 
 
 def identities_by_tool(groups: Iterable[GroupFigures]) -> dict[ToolName, list[IdentityCalls]]:
@@ -121,6 +137,7 @@ def _added_up(groups: list[GroupFigures]) -> IdentityCalls:
         same_result=sum(group.same_result for group in groups),
         changed=sum(group.changed for group in groups),
         empty_result=any(group.empty_result for group in groups),
+        version=groups[0].version,
     )
 
 
@@ -130,6 +147,8 @@ def evidence_to_json(
     bound: BoundEvidence,
     *,
     missing: str | None = None,
+    sharing: SharingFigures | None = None,
+    ignored: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the evidence of one rule as JSON values, the identity's own figures first.
 
@@ -138,6 +157,7 @@ def evidence_to_json(
     out. ``saved_calls`` and ``saved_seconds`` come later, by `with_saving`.
     """
     figures: dict[str, Any] = {
+        "version": identity.version,
         "calls": identity.calls,
         "repeats": identity.repeats,
         "same_result": identity.same_result,
@@ -156,6 +176,8 @@ def evidence_to_json(
         "largest_age_seconds": bound.largest_age_seconds,
         "shared_change_bound": bound.shared_change_bound,
         "warnings": list(bound.warnings) or None,
+        "results_compared_without": list(ignored) or None,
+        "scope_found": None if sharing is None else sharing.why,
         "missing": missing,
     }
     return {name: _rounded(value) for name, value in figures.items() if value is not None}

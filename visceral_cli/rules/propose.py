@@ -18,6 +18,7 @@ from visceral_cli.contract.rule import (
     Rule,
     RuleKind,
     RuleStatus,
+    Sharing,
     decision_id,
 )
 from visceral_cli.rules.evidence import (
@@ -114,6 +115,7 @@ def _rule(
             input_hash=found,
             hash_v=identity.hash_v,
             namespace=name.namespace,
+            scope=None if tool.sharing is None else Sharing(tool.sharing.scope),
         ),
         guard=Guard(read_only=True, replay_safe=True),
         action=Action(
@@ -121,7 +123,9 @@ def _rule(
             freshness_seconds=bound.freshness_seconds,
             verify_sample_rate=policy.verify_rate,
         ),
-        evidence=evidence_to_json(identity, tool.serves.get(found), bound),
+        evidence=evidence_to_json(
+            identity, tool.serves.get(found), bound, sharing=tool.sharing, ignored=tool.ignored
+        ),
     )
 
 
@@ -137,7 +141,9 @@ def _candidate(
         _rule(tool, bound, identity, policy),
         guard=Guard(read_only=False, replay_safe=False),
         status=RuleStatus.CANDIDATE,
-        evidence=evidence_to_json(identity, serves, bound, missing=missing),
+        evidence=evidence_to_json(
+            identity, serves, bound, missing=missing, sharing=tool.sharing, ignored=tool.ignored
+        ),
     )
 
 

@@ -29,6 +29,7 @@ class RefusalKind(StrEnum):
     NOT_COMPARED = "not-compared"
     EMPTY_RESULT = "empty-result"
     HASH_VERSION = "hash-version"
+    UNKEYED_ARGUMENT = "unkeyed-argument"
 
 
 EXPLANATIONS: Mapping[RefusalKind, str] = MappingProxyType(
@@ -53,6 +54,8 @@ EXPLANATIONS: Mapping[RefusalKind, str] = MappingProxyType(
         RefusalKind.EMPTY_RESULT: "the result is empty, and what found nothing may soon find "
         "something",
         RefusalKind.HASH_VERSION: "the identity was hashed by rules that clients do not know",
+        RefusalKind.UNKEYED_ARGUMENT: "the declared vary leaves out an argument on which the "
+        "result depends",
     }
 )
 """What each kind means, in one line."""

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from visceral_cli.analysis.tools import ToolFacts
 from visceral_cli.contract.identity import HASH_VERSION
+from visceral_cli.contract.rule import Sharing
 from visceral_cli.rules.evidence import IdentityCalls, IdentityServes, Missing, ToolEvidence
 from visceral_cli.rules.refusal import Refusal, RefusalKind, table_of
 
@@ -24,10 +25,12 @@ def refuse_tool(tool: ToolEvidence) -> Iterator[Refusal]:
         return
     if not tool.facts.may_be_served:
         yield _refusal(tool, *_why_not_declared(tool.facts), repeats)
+    for veto in tool.vetoes:
+        yield _refusal(tool, veto.kind, veto.message, veto.next_step, repeats)
     if tool.missing is not None:
         missing = tool.missing
         next_step = _what_would_prove(tool, missing)
-        yield _refusal(tool, missing.kind, missing.message, next_step, repeats)
+        yield _refusal(tool, missing.kind, _within(tool, missing.message), next_step, repeats)
 
 
 def _why_writer(facts: ToolFacts) -> tuple[str, str]:
@@ -54,21 +57,39 @@ def _why_not_declared(facts: ToolFacts) -> tuple[RefusalKind, str, str]:
     )
 
 
+def _within(tool: ToolEvidence, message: str) -> str:
+    """Add the scope in which results were compared, where it is not all."""
+    sharing = tool.sharing
+    if sharing is None or sharing.scope == Sharing.ALL:
+        return message
+    if not sharing.judged:
+        return f"{message} (within one {sharing.scope}, as no span names a user)"
+    return f"{message} (within one {sharing.scope}: {sharing.why})"
+
+
 _NOTHING_HELPS = frozenset({RefusalKind.DECLARED_NEVER, RefusalKind.NO_REPEATS})
 _RESULT_DIFFERS = frozenset({RefusalKind.NEW_EVERY_TIME, RefusalKind.CHANGES_IN_SECONDS})
 
 
 def _what_would_prove(tool: ToolEvidence, missing: Missing) -> str:
+    who = _who_would_help(tool)
     if missing.kind in _NOTHING_HELPS:
-        return ""
+        return who if missing.kind is RefusalKind.NO_REPEATS else ""
     if missing.kind in _RESULT_DIFFERS:
         return "look for a time, an id or a model's words in the result"
     rate = None if tool.bound is None else tool.bound.smallest_passing_stale_rate
-    if rate is None or rate >= 1:
-        return "analyse more traces"
-    # Rounded up, in decimals, so that the rate named does pass.
-    percent = math.ceil(Decimal(repr(rate)) * 10_000) / 100
-    return f"analyse more traces; today it passes at --max-stale-rate {percent}%"
+    said = "analyse more traces"
+    if rate is not None and rate < 1:
+        # Rounded up, in decimals, so that the rate named does pass.
+        percent = math.ceil(Decimal(repr(rate)) * 10_000) / 100
+        said += f"; today it passes at --max-stale-rate {percent}%"
+    return f"{said}; {who}" if who else said
+
+
+def _who_would_help(tool: ToolEvidence) -> str:
+    if tool.sharing is None or tool.sharing.judged:
+        return ""
+    return "name who asks with --principal, or say none if answers do not depend on it"
 
 
 def choose_identities(

@@ -77,7 +77,7 @@ def read_rules_file(path: Path) -> list[ReadRule]:
             f"{path}: format {shown}, but this version reads {RULES_FORMAT}",
             hint="export the rules again with this version",
         )
-    return read_rules(document["rules"])
+    return read_rules(document["rules"], limited=True)
 
 
 def load_rules(path: Path) -> list[Rule]:

@@ -30,8 +30,9 @@ def temporary_store() -> Iterator[duckdb.DuckDBPyConnection]:
     folder = Path(tempfile.mkdtemp(prefix="visceral-"))
     store = duckdb.connect(config=_config(folder))
     try:
-        _create(store)
-        yield store
+        with _told_of_full_disks(folder, folder):
+            _create(store)
+            yield store
     finally:
         store.close()
         shutil.rmtree(folder, ignore_errors=True)
@@ -42,12 +43,16 @@ def open_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The store in the file ``path``, made when it is not there.
 
     Raises:
-        UsageError: the file is no store, one of another schema version, or in use.
+        UsageError: the file is no store, one of another schema version, in use, or cannot be
+            written, for example because the disk is full.
     """
     folder = Path(tempfile.mkdtemp(prefix="visceral-"))
     new = not path.exists()
     try:
-        with closing(_connect(path, folder)) as store:
+        with (
+            _told_of_full_disks(path, folder),
+            closing(_connect(path, folder, new=new)) as store,
+        ):
             if new:
                 path.chmod(0o600)  # arguments and results may lie in it
             _check(store, path)
@@ -57,11 +62,52 @@ def open_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _connect(path: Path, folder: Path) -> duckdb.DuckDBPyConnection:
+def _connect(path: Path, folder: Path, *, new: bool) -> duckdb.DuckDBPyConnection:
     try:
         return duckdb.connect(str(path), config=_config(folder))
     except duckdb.Error as error:
+        if _WRITE_FAILED in str(error):
+            if new:
+                path.unlink(missing_ok=True)  # the beginning of a file, which nothing could open
+            raise
         raise UsageError(_refusal(path, error)) from error
+
+
+_WRITE_FAILED = "Could not write"
+
+
+@contextmanager
+def _told_of_full_disks(path: Path, folder: Path) -> Iterator[None]:
+    """Say which file could not be written: the store, or temporary files in ``folder``."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.TransactionException, duckdb.OutOfMemoryException) as error:
+        text = str(error)
+        spilling = str(folder) in text or isinstance(error, duckdb.OutOfMemoryException)
+        if _WRITE_FAILED not in text and not spilling:
+            raise
+        reason = text.rpartition(": ")[2].lower() if _WRITE_FAILED in text else "no space left"
+        if spilling:
+            raise UsageError(
+                f"{folder.parent}: temporary files cannot be written: {reason}",
+                hint="the variable TMPDIR names another folder for them",
+            ) from error
+        raise UsageError(f"{path}: cannot be written: {reason}") from error
+
+
+def tool_names(path: Path) -> list[str]:
+    """Return the names of the tools in a store, in order; the store is only read, never changed.
+
+    Raises:
+        UsageError: the file is no store, one of another schema version, or in use.
+    """
+    try:
+        with closing(duckdb.connect(str(path), read_only=True)) as store:
+            _check(store, path)
+            rows = store.execute("SELECT DISTINCT tool FROM _call_record ORDER BY tool").fetchall()
+    except duckdb.Error as error:
+        raise UsageError(_refusal(path, error)) from error
+    return [name for (name,) in rows]
 
 
 def is_store(path: Path) -> bool:
@@ -106,6 +152,8 @@ def _refusal(path: Path, error: duckdb.Error) -> str:
     text = str(error)
     if "lock" in text.lower():
         return f"{path}: the store is in use by another process"
+    if "permission denied" in text.lower():
+        return f"{path}: no permission to read and write it"
     if not path.parent.is_dir():
         return f"{path}: the folder does not exist"
     return f"{path}: cannot be opened as a store"

@@ -6,16 +6,19 @@ second level a page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from textwrap import wrap
 
-from visceral_cli.errors import UsageError
-
 TOPIC = "topic"
+STEP = "step of the funnel"
+VERDICT = "verdict"
+REFUSAL = "refusal"
+FINDING = "finding"
+MISSING = "missing arguments or result"
+DAMAGE = "damage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,19 @@ class Page:
     """What the name is the name of: ``verdict``, ``finding``, ``topic`` and so on."""
     name: str
     text: str
+
+    @property
+    def heading(self) -> str:
+        """The name, and what it is the name of."""
+        return self.name if self.kind == TOPIC else f"{self.name} ({self.kind})"
+
+    def filled(self, inserts: Mapping[str, Callable[[], str]]) -> str:
+        """Return the text in which ``{key}`` is replaced by what ``inserts[key]`` returns."""
+        text = self.text
+        for key, insert in inserts.items():
+            if f"{{{key}}}" in text:
+                text = text.replace(f"{{{key}}}", insert())
+        return text
 
 
 @cache
@@ -42,19 +58,9 @@ def pages() -> tuple[Page, ...]:
     return tuple(found)
 
 
-def explain(name: str, *, inserts: Mapping[str, str]) -> str:
-    """Return the pages of a name; ``inserts`` replace ``{key}`` in their text.
-
-    Raises:
-        UsageError: no page has the name.
-    """
-    found = [page for page in pages() if page.name == name]
-    if not found:
-        names = sorted({page.name for page in pages()})
-        near = get_close_matches(name, names, n=1)
-        hint = f'did you mean "{near[0]}"?' if near else "visceral explain lists all pages"
-        raise UsageError(f'nothing explains "{name}"', hint=hint)
-    return "\n".join(_text(page, inserts) for page in found)
+def pages_of(name: str) -> tuple[Page, ...]:
+    """Return the pages of a name: several where it has several meanings, none where it has none."""
+    return tuple(page for page in pages() if page.name == name)
 
 
 def contents() -> str:
@@ -68,11 +74,3 @@ def contents() -> str:
         listed = "\n".join(f"  {line}" for line in lines)
         parts.append(f"{kind}\n{listed}\n")
     return "\n".join(parts)
-
-
-def _text(page: Page, inserts: Mapping[str, str]) -> str:
-    text = page.text
-    for key, value in inserts.items():
-        text = text.replace(f"{{{key}}}", value)
-    heading = page.name if page.kind == TOPIC else f"{page.name} ({page.kind})"
-    return f"{heading}\n\n{text}\n"

@@ -1,0 +1,1 @@
+"""Numbers and limits in, findings out."""

@@ -1,0 +1,1 @@
+"""Rules and calls to outcomes: would the stored results have matched?"""

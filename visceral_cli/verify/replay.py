@@ -1,0 +1,163 @@
+"""Every call that a rule matches, decided again as if the rules had been active.
+
+The decision is `contract.decide`, the one that the runtime takes. The calls of one identity are
+walked in order of time with a store of their own: a call is served, or it runs and its result is
+stored once it has ended. Calls inside of served calls would not have been made, and neither store
+nor void anything; which these are follows from the walk, so it is repeated until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visceral_cli.analysis.columns import NONE, CallColumns
+from visceral_cli.analysis.histories import rows_by_code
+from visceral_cli.analysis.history import NEVER_NS, Flags, Places, Times, latest_writer_end
+from visceral_cli.analysis.spans import SpanTree
+from visceral_cli.analysis.writers import writers_of
+from visceral_cli.contract.decide import Decision, StoredResult, decide, is_overtaken
+from visceral_cli.verify.outcome import Outcome
+from visceral_cli.verify.rule_cover import CODE, Cover, allowed_column
+
+_MAX_ROUNDS = 100
+"""As deep as served calls may lie inside of each other; only damaged times would go on for ever."""
+
+_REFUSED = {
+    Decision.NO_RESULT: CODE[Outcome.NO_RESULT],
+    Decision.IN_FLIGHT: CODE[Outcome.IN_FLIGHT],
+    Decision.EXPIRED: CODE[Outcome.EXPIRED],
+    Decision.WRITER: CODE[Outcome.WRITER],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The outcome of every call; position i is ``call_key`` i."""
+
+    outcome: NDArray[np.int16]
+    """An index of `OUTCOMES`; `NONE` where no rule matches, or outside of what is verified."""
+    source: Places
+    """The execution whose stored result answers; `NONE` where the call is not served."""
+
+    def is_(self, outcome: Outcome) -> Flags:
+        """Whether each call has this outcome."""
+        is_it: Flags = self.outcome == CODE[outcome]
+        return is_it
+
+
+def replay_rules(
+    calls: CallColumns, tree: SpanTree, cover: Cover, *, from_ns: int | None = None
+) -> Replay:
+    """Decide every call that a rule matches; with ``from_ns`` only what happened from then on.
+
+    Writers count whenever they ran. A call that the runtime answered without running it has no
+    result and is no part of the replay.
+    """
+    known = (cover.rule >= 0) & calls.ran
+    if from_ns is not None:
+        known &= calls.has_start & (calls.start_ns >= from_ns)
+    freshness, reason = allowed_column(cover, calls)
+    fixed = np.select(
+        [~known, reason >= 0, calls.failed, ~calls.timed],
+        [NONE, reason, CODE[Outcome.FAILED], CODE[Outcome.UNTIMED]],
+        NONE,
+    ).astype(np.int16)
+    open_ = known & (fixed < 0)
+    absorbed = np.zeros(len(calls), np.bool_)
+    outcome, source = fixed, np.full(len(calls), NONE, np.int64)
+    for _ in range(_MAX_ROUNDS):
+        outcome, source = fixed.copy(), np.full(len(calls), NONE, np.int64)
+        outcome[known & absorbed] = CODE[Outcome.ABSORBED]
+        _walk_all(calls, freshness, open_ & ~absorbed, absorbed, outcome, source)
+        inside = tree.within((source >= 0) & ~calls.verified)
+        if np.array_equal(inside, absorbed):
+            break
+        absorbed = inside
+    served = np.flatnonzero(source >= 0)
+    outcome[served] = _compared(calls, served, source[served])
+    return Replay(outcome, source)
+
+
+def _compared(calls: CallColumns, served: Places, source: Places) -> NDArray[np.int16]:
+    real, stored = calls.content[served], calls.content[source]
+    return np.select(
+        [(real < 0) | (stored < 0), real == stored],
+        [CODE[Outcome.NOT_COMPARED], CODE[Outcome.MATCHED]],
+        CODE[Outcome.MISMATCHED],
+    ).astype(np.int16)
+
+
+def storable(calls: CallColumns, rows: Places, absorbed: Flags | None = None) -> Flags:
+    """Return which executions may be kept: a known result, and no writer of the run beside them."""
+    write_end = latest_writer_end(
+        writers_of(calls, without=absorbed), calls.run[rows], calls.end_ns[rows]
+    )
+    may: Flags = (calls.content[rows] >= 0) & (calls.start_ns[rows] > write_end)
+    return may
+
+
+def _walk_all(
+    calls: CallColumns,
+    freshness: Times,
+    open_: Flags,
+    absorbed: Flags,
+    outcome: NDArray[np.int16],
+    source: Places,
+) -> None:
+    rows = rows_by_code(calls.identity, np.flatnonzero(open_))
+    if not len(rows):
+        return
+    writers = writers_of(calls, without=absorbed)
+    barrier = latest_writer_end(writers, calls.run[rows], calls.start_ns[rows])
+    kept = storable(calls, rows, absorbed)
+    starts = np.flatnonzero(np.diff(calls.identity[rows], prepend=NONE))
+    ends = np.append(starts[1:], len(rows))
+    columns = (rows, calls.start_ns[rows], calls.end_ns[rows], barrier, kept, freshness[rows])
+    for first, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        steps = [column[first:end].tolist() for column in columns]
+        for row, decision, stored_row in _walk(*steps):
+            if decision is Decision.SERVE:
+                source[row] = stored_row
+            else:
+                outcome[row] = _REFUSED[decision]
+
+
+def _walk(
+    rows: list[int],
+    start_ns: list[int],
+    end_ns: list[int],
+    barrier_ns: list[int],
+    kept: list[bool],
+    freshness_ns: list[int],
+) -> Iterator[tuple[int, Decision, int]]:
+    """Yield each call of one identity with what is decided, and the row of the stored result."""
+    running: list[tuple[int, int, StoredResult]] = []
+    stored: StoredResult | None = None
+    stored_row = NONE
+    steps = zip(rows, start_ns, end_ns, barrier_ns, kept, freshness_ns, strict=True)
+    for row, start, end, barrier, may_keep, freshness in steps:
+        while running and running[0][0] <= start:
+            _, place, result = heappop(running)
+            if place > stored_row:  # rows are in order of their start: the newest result counts
+                stored, stored_row = result, place
+        decision = decide(
+            stored if stored is not None or not running else running[0][2],
+            now_ns=start,
+            freshness_ns=freshness,
+            last_write_end_ns=None if barrier == NEVER_NS else barrier,
+        )
+        if decision is not Decision.SERVE and may_keep:
+            heappush(running, (end, row, StoredResult(start, end)))
+        yield row, decision, stored_row
+
+
+def may_answer(start_ns: int, write_end_ns: int) -> bool:
+    """Return whether no writer has overtaken what began at ``start_ns``."""
+    return not is_overtaken(
+        start_ns, last_write_end_ns=None if write_end_ns == NEVER_NS else write_end_ns
+    )
