@@ -60,6 +60,8 @@ def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
         context.set_forkserver_preload(["visceral_cli.loading.worker"])
+    # NumPy's linear algebra, of no use there, would start threads that wait by spinning.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     resource_tracker.ensure_running()  # else it would undo what `_interrupts_later` blocks
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=begin_reading_process)
     do = partial(read_all_rows, pickled_settings=pickle.dumps(settings))
