@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from visceral_cli.ingest.document import read_document
 from visceral_cli.ingest.span import ERROR, DamageKind, Event, LogRecord, Reading, Span
 
 Read = Callable[[object], Reading]
@@ -210,3 +211,27 @@ def test_other_signals_are_counted_and_skipped(reading_of: Read) -> None:
     )
     assert reading.skipped == {"metrics": 3, "profiles": 1}
     assert not reading.damage
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        ({"copeSpans": [{"spans": []}]}, "copeSpans"),
+        ({"scopeSpans": [{"pans": [{"name": "a"}]}]}, "pans"),
+    ],
+)
+def test_spans_under_a_name_that_is_not_known_are_not_passed_over_in_silence(
+    entry: dict[str, object], named: str
+) -> None:
+    reading = Reading()
+    read_document({"resourceSpans": [entry]}, reading, seed="f")
+    assert reading.spans == []
+    assert [damage.kind for damage in reading.damage] == ["unknown-shape"]
+    assert named in reading.damage[0].what
+
+
+@pytest.mark.parametrize("entry", [{}, {"resource": {}}, {"scopeSpans": []}, {"scopeSpans": [{}]}])
+def test_no_spans_at_all_are_no_damage(entry: dict[str, object]) -> None:
+    reading = Reading()
+    read_document({"resourceSpans": [entry]}, reading, seed="f")
+    assert reading.damage == []

@@ -26,7 +26,7 @@ from visceral_cli.ingest.span_fields import (
     scope_name,
     text_of,
 )
-from visceral_cli.ingest.values import BadValue, any_value, read_attributes
+from visceral_cli.ingest.values import BadValue, any_value, name_of, read_attributes
 
 _SCOPE_SPANS = (
     "scopeSpans",
@@ -66,10 +66,22 @@ def read_resource_spans(entries: object, reading: Reading) -> None:
 
 def _read_resource_fragment(entry: Object, reading: Reading) -> None:
     resource = read_resource(entry.get("resource"), reading)
+    if not any(key in entry for key in _SCOPE_SPANS):
+        _note_unknown_lists(entry, "resourceSpans", reading)
     for key in _SCOPE_SPANS:
         if (scopes := entry.get(key)) is not None:
             for scope_spans in objects_in(scopes, reading, key):
                 _read_scope_spans(scope_spans, resource, reading)
+
+
+def _note_unknown_lists(entry: Object, what: str, reading: Reading) -> None:
+    """Note lists under names that OTLP does not know where spans were expected, and none are."""
+    names = sorted(key for key, value in entry.items() if isinstance(value, list))
+    if names:
+        shown = ", ".join(name_of(name) for name in names[:3])
+        reading.add_damage(
+            DamageKind.UNKNOWN_SHAPE, f"{what} without spans, but with {shown}; left out"
+        )
 
 
 def _read_scope_spans(scope_spans: Object, resource: Resource, reading: Reading) -> None:
@@ -80,6 +92,8 @@ def _read_scope_spans(scope_spans: Object, resource: Resource, reading: Reading)
             read_span(span, resource, scope, reading)
     elif spans is not None:
         reading.add_damage(DamageKind.FIELD, "spans is no list; left out")
+    else:
+        _note_unknown_lists(scope_spans, "scopeSpans", reading)
 
 
 def read_resource(value: object, reading: Reading) -> Resource:
