@@ -1,8 +1,19 @@
 """Fixtures that every folder of tests may use."""
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no fault of the code; and where a change is judged, every run judges alike.
+settings.register_profile(
+    "visceral",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("visceral")
 
 PROJECT = Path(__file__).parent.parent
 
