@@ -128,9 +128,10 @@ class Results:
             self._workers.later(lambda: self.store.release(key, owner))
 
     def remove(self, key: str) -> None:
-        """Forget one result; does not wait and raises nothing."""
-        with contextlib.suppress(TookTooLong, RuntimeError):
-            self._workers.later(lambda: self.store.remove(key))
+        """Forget one result, before another is stored in its place; raises nothing."""
+        seconds = environment.serve_timeout_seconds()
+        with contextlib.suppress(Exception):
+            self._workers.run(lambda: self.store.remove(key), seconds=seconds)
 
     def begin_write(self, scopes: Sequence[str], writer: str) -> None:
         """Raise the barrier for everyone who uses the store; never raises."""
