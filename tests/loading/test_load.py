@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import signal
 import subprocess
 import sys
@@ -245,3 +246,29 @@ def test_a_killed_load_leaves_a_store_that_the_next_run_completes(
     with duckdb.connect(str(path)) as store:
         assert store.execute("SELECT count(*) FROM input_file").fetchone() is not None
     assert load(folder, path)[1] == undisturbed
+
+
+class Heard(Silent):
+    """Adds up what a load tells."""
+
+    def __init__(self) -> None:
+        self.total = self.read = self.spans = 0
+
+    def start(self, total_bytes):
+        self.total = total_bytes
+
+    def advance(self, bytes_done, spans):
+        self.read += bytes_done
+        self.spans += spans
+        assert self.read <= self.total
+
+
+def test_progress_ends_at_the_length_of_the_files_however_they_are_packed(folder, span, export):
+    text = (export([span(n) for n in range(1, 100)]) + "\n").encode()
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress(text))
+    (folder / "b.jsonl").write_bytes(text)
+    (folder / "c.txt").write_text("no spans")
+    heard = Heard()
+    with filled_store([str(folder)], Settings(workers=1), heard):
+        files = sum(path.stat().st_size for path in folder.iterdir())
+    assert (heard.read, heard.total, heard.spans) == (files, files, 198)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
+
 import pytest
+
+from visceral_cli.calls import one_call
+from visceral_cli.calls.conventions import CONVENTIONS
 
 
 def calls(store, columns="span_id, call_key"):
@@ -81,3 +87,12 @@ def test_a_call_s_own_session_is_believed(span, fill):
 def test_the_service_is_the_namespace(span, export, fill, service, namespace):
     with fill(export([span(1)], service=service) + "\n") as store:
         assert calls(store, "namespace") == [(namespace,)]
+
+
+def test_the_conventions_that_tell_phases_are_named_as_the_table_names_them():
+    sql = (resources.files("visceral_cli.loading") / "settle.sql").read_text()
+    (named,) = re.findall(r"convention IN \(([^)]*)\)", sql)
+    known = {row.name for row in CONVENTIONS}
+    phases = {name.strip(" '") for name in named.split(",")}
+    assert phases == {one_call._PHASED, one_call._EXECUTION}
+    assert phases <= known

@@ -44,18 +44,6 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CallVerdict:
-    """The verdict on one call; ``call_key`` is the row of ``tool_call``."""
-
-    call_key: int
-    verdict: Verdict
-    source_call_key: int | None
-    """The execution whose stored result would have answered it."""
-    age_seconds: float | None
-    """Start of the call minus start of the source."""
-
-
-@dataclass(frozen=True, slots=True)
 class FunnelStep:
     """One step from all calls to the calls that the proposed rules avoid."""
 

@@ -65,6 +65,17 @@ class _FileLoad:
     damage_counts: Counter[DamageKind] = field(default_factory=Counter)
     damage_kept: Counter[DamageKind] = field(default_factory=Counter)
     waiting: list[PieceRows] = field(default_factory=list)
+    told_bytes: int = 0
+    """How much of the file is told to be read."""
+
+    def read_on(self, input_bytes: int) -> int:
+        """Return how much further in the file these bytes lead.
+
+        Of compressed input they are counted after unpacking: never further than to its end.
+        """
+        further = min(input_bytes, self.file.size - self.told_bytes)
+        self.told_bytes += further
+        return further
 
 
 def load_files(
@@ -117,18 +128,18 @@ def _load_all(
     begun = 0
     for number, rows_of_piece in read(pieces()):
         while begun <= number:
-            _finish(store, current, plans[begun - 1])
+            _finish(store, current, plans[begun - 1], progress)
             current = _begin(store, *new[begun])
             begun += 1
         assert current is not None
         for rows in rows_of_piece:
             _insert(store, current, rows)
-            progress.advance(rows.input_bytes, rows.spans.num_rows)
+            progress.advance(current.read_on(rows.input_bytes), rows.spans.num_rows)
     while begun < len(new):  # files without a piece
-        _finish(store, current, plans[begun - 1])
+        _finish(store, current, plans[begun - 1], progress)
         current = _begin(store, *new[begun])
         begun += 1
-    _finish(store, current, plans[begun - 1] if plans else None)
+    _finish(store, current, plans[begun - 1] if plans else None, progress)
 
 
 def _new_files(
@@ -168,9 +179,15 @@ def _begin(store: duckdb.DuckDBPyConnection, file: InputFile, digest: str | None
     return _FileLoad(file, file_id, digest, record)
 
 
-def _finish(store: duckdb.DuckDBPyConnection, load: _FileLoad | None, plan: Plan | None) -> None:
+def _finish(
+    store: duckdb.DuckDBPyConnection,
+    load: _FileLoad | None,
+    plan: Plan | None,
+    progress: Progress,
+) -> None:
     if load is None or plan is None:
         return
+    progress.advance(load.read_on(load.file.size), 0)
     _insert_waiting(store, load)
     _insert_damage(store, load, plan.notes)
     for kind, places in sorted(load.damage_counts.items()):

@@ -167,11 +167,6 @@ class RuleOutcome:
         return self.outcomes.get(Outcome.MISMATCHED, 0)
 
     @property
-    def refused(self) -> int:
-        """Return how many calls would have run, for whatever reason."""
-        return self.calls - self.served - self.outcomes.get(Outcome.ABSORBED, 0)
-
-    @property
     def broken(self) -> bool:
         """Return whether the rule is to be withdrawn."""
         return self.over_limit or self.judgement.state is RuleState.BROKEN

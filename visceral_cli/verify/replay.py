@@ -20,7 +20,7 @@ from visceral_cli.analysis.histories import rows_by_code
 from visceral_cli.analysis.history import NEVER_NS, Flags, Places, Times, latest_writer_end
 from visceral_cli.analysis.spans import SpanTree
 from visceral_cli.analysis.writers import writers_of
-from visceral_cli.contract.decide import Decision, StoredResult, decide, is_overtaken
+from visceral_cli.contract.decide import Decision, StoredResult, decide
 from visceral_cli.verify.outcome import Outcome
 from visceral_cli.verify.rule_cover import CODE, Cover, allowed_column
 
@@ -154,10 +154,3 @@ def _walk(
         if decision is not Decision.SERVE and may_keep:
             heappush(running, (end, row, StoredResult(start, end)))
         yield row, decision, stored_row
-
-
-def may_answer(start_ns: int, write_end_ns: int) -> bool:
-    """Return whether no writer has overtaken what began at ``start_ns``."""
-    return not is_overtaken(
-        start_ns, last_write_end_ns=None if write_end_ns == NEVER_NS else write_end_ns
-    )
