@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from visceral_cli.calls import one_call
+from visceral_cli.calls import merge
 from visceral_cli.calls.conventions import CONVENTIONS
 
 
@@ -94,5 +94,5 @@ def test_the_conventions_that_tell_phases_are_named_as_the_table_names_them():
     (named,) = re.findall(r"convention IN \(([^)]*)\)", sql)
     known = {row.name for row in CONVENTIONS}
     phases = {name.strip(" '") for name in named.split(",")}
-    assert phases == {one_call._PHASED, one_call._EXECUTION}
+    assert phases == {merge.PHASED, merge.EXECUTION}
     assert phases <= known
