@@ -14,28 +14,27 @@ import pyarrow as pa
 from visceral_cli import __version__
 from visceral_cli.analysis import invalidation
 from visceral_cli.analysis import varying_results as varying
+from visceral_cli.analysis.barriers import Barriers
 from visceral_cli.analysis.columns import read_calls
+from visceral_cli.analysis.elsewhere import judge_elsewhere
 from visceral_cli.analysis.figures import WhatIf
 from visceral_cli.analysis.findings import find_findings, in_order
 from visceral_cli.analysis.freshness import Bound, freshness_bounds
 from visceral_cli.analysis.funnel import find_funnel
 from visceral_cli.analysis.groups import GroupList, find_groups
-from visceral_cli.analysis.invalidation import learn_invalidations
+from visceral_cli.analysis.invalidation import learn_invalidations, tools_changed
 from visceral_cli.analysis.judge_arguments import judge_arguments
 from visceral_cli.analysis.run_rates import run_figures
+from visceral_cli.analysis.samples import with_sources
 from visceral_cli.analysis.savings import savings_of
+from visceral_cli.analysis.scopes import read_who
 from visceral_cli.analysis.serving import (
     freshness_by_identity,
     permission_of,
     serve_calls,
     store_serving,
 )
-from visceral_cli.analysis.sharing import (
-    judge_sharing,
-    read_who,
-    scoped_histories,
-    split_by_scope,
-)
+from visceral_cli.analysis.sharing import judge_sharing, scoped_histories, split_by_scope
 from visceral_cli.analysis.spans import read_spans
 from visceral_cli.analysis.tool_figures import tool_figures
 from visceral_cli.analysis.varying_results import varying_results
@@ -63,8 +62,11 @@ from visceral_cli.report.verification_cases import cases_of
 from visceral_cli.rules.argument_names import with_argument_names
 from visceral_cli.rules.cover import freshness_under_rules
 from visceral_cli.rules.gather import evidence_of_tools, instabilities
+from visceral_cli.rules.namespaces import agree_between_namespaces
+from visceral_cli.rules.plain_cache import propose_without_writers, with_plain_caches
 from visceral_cli.rules.propose import RulePolicy, add_savings, propose_rules
 from visceral_cli.rules.vetoes import vetoes_of_arguments, with_limits
+from visceral_cli.rules.writes import with_writes
 from visceral_cli.settings import Settings
 from visceral_cli.verify.holdout import earlier_part, holdout_start_ns, no_rule_derived
 from visceral_cli.verify.verify import VerifyRequest, verify_calls
@@ -77,6 +79,8 @@ class IngestSummary:
     files_loaded: int
     files_skipped: int
     files_replaced: int
+    files_other: int
+    """Files of a folder that hold nothing of a known kind."""
     spans: int
     tool_calls: int
     damaged: int
@@ -114,7 +118,7 @@ def analyze_inputs(
     kept = settings if page is None else settings_for_page(settings, inputs)
     with filled_store(inputs, kept, progress) as filled:
         if kept is not settings:
-            forget_arguments(filled.store)
+            forget_arguments(filled.store, settings.extract)
         narrow(filled.store, settings)
         report, detail = _report(filled, inputs, settings, progress, page)
         yield Analysis(report, filled.store, detail)
@@ -131,6 +135,7 @@ def ingest_inputs(inputs: Sequence[str], settings: Settings, progress: Progress)
             files_loaded=filled.loaded.loaded,
             files_skipped=filled.loaded.already_loaded,
             files_replaced=filled.loaded.replaced,
+            files_other=filled.loaded.other,
             spans=holds.spans,
             tool_calls=holds.tool_calls,
             damaged=holds.damaged,
@@ -148,15 +153,17 @@ def curve_inputs(
         narrow(filled.store, settings)
         progress.stage("proving freshness")
         calls = read_calls(filled.store, settings)
-        writers, who = writers_of(calls), read_who(filled.store, len(calls))
+        writers, who = writers_of(calls), read_who(filled.store, calls)
         sharing = judge_sharing(calls, who, writers, settings)
-        tools = scoped_histories(calls, split_by_scope(calls, who, sharing), sharing)
+        split = split_by_scope(calls, who, sharing)
+        tools = scoped_histories(calls, split, sharing)
         if all(one.facts.name.tool != tool for one in tools):
             names = sorted({one.facts.name.tool for one in tools})
             near = get_close_matches(tool, names, n=1)
             hint = f'did you mean "{near[0]}"?' if near else "visceral analyze lists the tools"
             raise UsageError(f'no calls of a tool "{tool}" that only reads', hint=hint)
-        bounds = freshness_bounds([one.calls for one in tools], writers, settings.freshness)
+        proofs = [with_sources(one, split) for one in tools]
+        bounds = freshness_bounds(proofs, writers, settings.freshness)
         return [
             what_if(
                 one, found, sharing[one.code].scope.value, calls.runs, writers, settings.freshness
@@ -224,11 +231,12 @@ def _report(
     invalidations = learn_invalidations(store, calls, settings)
 
     progress.stage("proving freshness")
-    who = read_who(store, len(calls))
+    who = read_who(store, calls)
     sharing = judge_sharing(calls, who, writers, settings)
     split = split_by_scope(calls, who, sharing)
     tools = scoped_histories(calls, split, sharing)
-    bounds = freshness_bounds([tool.calls for tool in tools], writers, settings.freshness)
+    proofs = [with_sources(tool, split) for tool in tools]
+    bounds = freshness_bounds(proofs, writers, settings.freshness)
     unstable = varying_results(store, tools, bounds, writers)
     policy = RulePolicy(
         settings.verify_rate, settings.include_empty_results, settings.include_candidates
@@ -238,7 +246,18 @@ def _report(
     )
     vetoes = vetoes_of_arguments(arguments.refuted)
     limits = {calls.tools[code].name: found.figures for code, found in sharing.items()}
-    proposal = propose_rules(with_limits(evidence, vetoes, limits, settings.extract.tools), policy)
+    barriers = Barriers.of(calls, who)
+    elsewhere = judge_elsewhere(
+        tools,
+        bounds,
+        {code: found.scope for code, found in sharing.items()},
+        barriers,
+        tools_changed(invalidations),
+        settings.freshness,
+    )
+    limited = with_limits(evidence, vetoes, limits, settings.extract.tools)
+    proposal = propose_rules(with_writes(limited, elsewhere.figures, invalidations), policy)
+    proposal = agree_between_namespaces(store, proposal)
 
     progress.stage("adding up savings")
     tree = read_spans(store, calls)
@@ -249,11 +268,16 @@ def _report(
     ]
     proven = freshness_by_identity(split, permissions)
     granted = freshness_under_rules(store, split, proven, proposal.rules)
-    serving = serve_calls(split, tree, granted)
+    serving = serve_calls(split, tree, granted, who, elsewhere.reach)
     store_serving(store, serving)
-    funnel = find_funnel(split, verdicts, tree, proven, serving)
+    voided = elsewhere.voided(barriers, verdicts.source)
+    funnel = find_funnel(split, verdicts, tree, proven, serving, voided)
     savings = savings_of(store, split, serving, wall_seconds=funnel[-1].wall_seconds)
     figures = tool_figures(calls, verdicts, instabilities(tools, bounds))
+    rules = with_argument_names(store, add_savings(proposal.rules, savings.by_identity))
+    if settings.for_plain_caches:
+        plain = propose_without_writers(store, split, tools, groups, vetoes, limits, settings)
+        rules = with_plain_caches(store, calls, verdicts, rules, plain, invalidations, settings)
     report = Report(
         version=__version__,
         scope=settings.scope,
@@ -265,7 +289,7 @@ def _report(
         groups=GroupList(store, groups),
         bounds=bound_figures(tools, bounds),
         savings=savings,
-        rules=with_argument_names(store, add_savings(proposal.rules, savings.by_identity)),
+        rules=rules,
         refusals=proposal.refusals,
         findings=tuple(
             in_order(

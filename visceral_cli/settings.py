@@ -79,6 +79,8 @@ class Settings:
     """Whether a rule may serve an empty result: what found nothing may soon find something."""
     include_candidates: bool = False
     """Whether the report names the identities for which nothing is proven yet."""
+    for_plain_caches: bool = False
+    """Whether rules also say what they are worth in a cache that knows no writers."""
     answers_depend_on_who: bool = True
     """Whether two users may get different answers to one question; then a result is shared by all
     only where the traces prove it."""

@@ -7,7 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from known_truth import Truth, World, make_world
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from known_truth import EVERYWHERE, Truth, World, make_world
 from recorded_span import as_file
 
 from visceral_cli.pipeline import analyze_inputs
@@ -108,6 +110,26 @@ def test_the_saved_tool_time_is_the_true_one_within_one_percent(
     )
     assert in_rows / 1e9 == pytest.approx(true, rel=0.01)
     assert reported == pytest.approx(true, rel=0.01)
+
+
+@pytest.fixture(scope="module")
+def small_world() -> World:
+    stories = [(story, name) for story in EVERYWHERE for name in ("genai", "visceral")]
+    return make_world(seed=1, rounds=1, stories=stories)
+
+
+@settings(max_examples=4)
+@given(seed=st.integers(0, 2**32))
+def test_any_order_and_any_split_of_the_files_gives_the_truth(
+    seed: int, small_world: World, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows, seconds = analysed(small_world, tmp_path_factory.mktemp("files"), seed)
+    verdicts = {str(row["span_id"]): row["verdict"] for row in rows}
+    truths = small_world.truths
+    wrong = [truths[one].scenario for one in truths if verdicts[one] not in truths[one].verdicts]
+    assert wrong == []
+    true = sum(truths[span_id].seconds for span_id in reusable(truths))
+    assert seconds == pytest.approx(true, rel=0.01)
 
 
 def test_one_call_in_three_of_the_known_truth_can_be_answered(world: World) -> None:

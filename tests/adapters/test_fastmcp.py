@@ -103,3 +103,81 @@ def test_principals_share_nothing(agent):
     assert ask(made, ("inbox", {}))[0].data == "mail of one"
     who[0] = "two"
     assert ask(made, ("inbox", {}))[0].data == "mail of two"
+
+
+def test_where_nobody_can_tell_who_asks_nothing_is_shared(agent):
+    from visceral_cli.runtime.adapters.fastmcp import CachedTools
+
+    agent.wrap(results=agent.folder / "results")
+    known = [True]
+
+    def namespace(context: Any) -> str:
+        if not known[0]:
+            raise LookupError
+        return "mail"
+
+    made = fastmcp.FastMCP("mail")
+    made.add_middleware(CachedTools(namespace, {"inbox": 60}))
+    runs: list[str] = []
+    made.tool(lambda: runs.append("inbox"), name="inbox")
+    made.tool(lambda: runs.append("send"), name="send")
+    ask(made, ("inbox", {}), ("inbox", {}))
+    known[0] = False
+    ask(made, ("inbox", {}), ("inbox", {}))
+    assert runs == ["inbox"] * 3
+    ask(made, ("send", {}))  # of whom, nobody knows: it voids what everybody reads
+    known[0] = True
+    ask(made, ("inbox", {}))
+    assert runs == ["inbox"] * 3 + ["send", "inbox"]
+
+
+def test_a_stored_result_of_other_code_runs_the_tool(server):
+    from visceral_cli import cached_tool_call
+
+    cached_tool_call("weather", ["forecast"], {"city": "Basel"}, 60, lambda: {"not": "ours"})
+    (answer,) = ask(server, ("forecast", {"city": "Basel"}))
+    assert answer.data == {"z": "Basel", "a": [1, 1.0, None]}
+    assert server.runs == [("forecast", "Basel")]
+
+
+ATTESTED = """
+[tool.visceral.tools.forecast]
+read-only = true
+replay-safe = true
+freshness = "10m"
+
+[tool.visceral.tools.clock]
+read-only = true
+"""
+
+
+def test_a_tool_that_pyproject_attests_needs_no_timeout(agent, tmp_path, monkeypatch):
+    from visceral_cli.runtime.adapters.fastmcp import CachedTools
+
+    (tmp_path / "pyproject.toml").write_text(ATTESTED)
+    monkeypatch.chdir(tmp_path)
+    agent.wrap(results=agent.folder / "results")
+    made = fastmcp.FastMCP("weather")
+    made.add_middleware(CachedTools("weather"))
+    runs: list[str] = []
+
+    for name in ("forecast", "clock", "set_city"):
+
+        def call(name: str = name) -> str:
+            runs.append(name)
+            return name
+
+        made.tool(call, name=name)
+    calls = ["forecast", "clock", "forecast", "clock", "set_city", "forecast"]
+    ask(made, *((name, {}) for name in calls))
+    assert runs == ["forecast", "clock", "clock", "set_city", "forecast"]
+
+
+def test_a_broken_pyproject_matters_only_where_it_is_needed(tmp_path, monkeypatch):
+    from visceral_cli.runtime.adapters.fastmcp import CachedTools
+
+    (tmp_path / "pyproject.toml").write_text("[tool.visceral.tools.t]\nfreshness = 'soon'\n")
+    monkeypatch.chdir(tmp_path)
+    CachedTools("weather", {"forecast": 60})
+    with pytest.raises(ValueError, match="no duration"):
+        CachedTools("weather")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -66,6 +66,25 @@ def test_injected_arguments_do_not_count(agent, rule):
     assert runs[0] is not None
 
 
+def test_for_whom_a_tool_is_called_counts_where_it_is_injected(agent, rule):
+    from visceral_cli.runtime.adapters.langchain import reuse
+
+    agent.serve(rule("get_orders", {"year": 2026, "user_id": "ann"}))
+    runs: list[str] = []
+
+    @core.tool
+    def get_orders(year: int, user_id: Annotated[str, core.InjectedToolArg]) -> str:
+        """List the orders of a year."""
+        runs.append(user_id)
+        return f"orders of {user_id}"
+
+    tool = reuse(get_orders, readonly=True, replay_safe=True)
+    users = ["ann", "bob", "ann", "bob"]
+    answers = [tool.invoke({"year": 2026, "user_id": user}) for user in users]
+    assert answers == [f"orders of {user}" for user in users]
+    assert runs == ["ann", "bob", "bob"]
+
+
 def test_in_a_tool_node_of_langgraph(weather):
     prebuilt = pytest.importorskip("langgraph.prebuilt", reason="langgraph not installed")
     graph = pytest.importorskip("langgraph.graph", reason="langgraph not installed")
@@ -91,3 +110,29 @@ def test_a_tool_without_a_function_is_refused():
 
     with pytest.raises(TypeError):
         reuse(object(), readonly=True)
+
+
+@pytest.mark.parametrize("handled", [False, True])
+def test_a_failure_is_not_kept_also_where_it_becomes_a_message(agent, rule, handled):
+    from visceral_cli.runtime.adapters.langchain import reuse
+
+    agent.serve(rule("get_time", {"zone": "UTC"}))
+    runs: list[str] = []
+
+    @core.tool
+    def get_time(zone: str) -> str:
+        """Tell the time."""
+        runs.append(zone)
+        if len(runs) == 1:
+            raise core.ToolException("no clock")
+        return "noon"
+
+    get_time.handle_tool_error = handled
+    tool = reuse(get_time, readonly=True, replay_safe=True)
+    if handled:
+        assert tool.invoke({"zone": "UTC"}) == "no clock"
+    else:
+        with pytest.raises(core.ToolException):
+            tool.invoke({"zone": "UTC"})
+    assert [tool.invoke({"zone": "UTC"}), tool.invoke({"zone": "UTC"})] == ["noon", "noon"]
+    assert len(runs) == 2

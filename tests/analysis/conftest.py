@@ -43,6 +43,8 @@ class Call:
     freshness_override: float | None = None
     served: bool = False
     verify_match: bool | None = None
+    served_start: float | None = None
+    user: str | None = None
     hash_disagrees: bool = False
     cost_usd: float | None = None
     has_end: bool = True
@@ -137,6 +139,8 @@ def _row(key: int, call: Call) -> dict[str, object]:
         "freshness_override": call.freshness_override,
         "served_decision_id": "d-1" if call.served else None,
         "verify_match": call.verify_match,
+        "served_start_ns": None if call.served_start is None else round(call.served_start * SECOND),
+        "user_id": call.user,
         "cost_usd": call.cost_usd,
     }
 

@@ -103,16 +103,17 @@ def test_one_name_with_argument_names_that_have_nothing_in_common_is_a_finding(r
 @pytest.mark.parametrize(
     ("one", "other", "near"),
     [
-        ('{"q":"caf\\u00e9"}', '{"q":"cafe\\u0301"}', True),
-        ('{"q":"Oslo"}', '{"q":"oslo "}', True),
-        ('{"q":"a b"}', '{"q":"a\\tb"}', True),
-        ('{"k":1}', '{"k":1.0}', True),
-        ('{"k":[1.0,2]}', '{"k":[1,2.0]}', True),
-        ('{"k":1}', '{"k":"1"}', False),
-        ('{"k":1}', '{"k":1.5}', False),
-        ('{"k":1}', '{"k":10}', False),
-        ('{"v":"1.0"}', '{"v":"1"}', False),
-        ('{"q":"\\ud83d"}', '{"q":"\\ud83d\\ude00"}', False),
+        ('{"q":"caf\\u00e9"}', '{"q":"cafe\\u0301"}', "Unicode form"),
+        ('{"q":"Oslo"}', '{"q":"oslo"}', "letter case"),
+        ('{"q":"Oslo"}', '{"q":"oslo "}', "letter case, white space"),
+        ('{"q":"a b"}', '{"q":"a\\tb"}', "white space"),
+        ('{"k":1}', '{"k":1.0}', "1 and 1.0"),
+        ('{"k":[1.0,2]}', '{"k":[1,2.0]}', "1 and 1.0"),
+        ('{"k":1}', '{"k":"1"}', None),
+        ('{"k":1}', '{"k":1.5}', None),
+        ('{"k":1}', '{"k":10}', None),
+        ('{"v":"1.0"}', '{"v":"1"}', None),
+        ('{"q":"\\ud83d"}', '{"q":"\\ud83d\\ude00"}', None),
     ],
 )
 def test_arguments_that_differ_in_form_only_are_near_duplicates(recorded, call, one, other, near):
@@ -123,7 +124,10 @@ def test_arguments_that_differ_in_form_only_are_near_duplicates(recorded, call, 
         texts=[("1", one), ("2", other)],
     )
     found = findings(calls, FindingKind.NEAR_DUPLICATE)
-    assert [(one.tool, one.calls) for one in found] == ([("get_weather", 3)] if near else [])
+    said = [(one.tool, one.calls, one.message, one.span_ids) for one in found]
+    differ = f"2 spellings of one question, kept apart: they differ only in {near}"
+    named = ("get_weather", 3, differ, ("span-00000", "span-00002"))
+    assert said == ([named] if near else [])
 
 
 def test_near_duplicates_of_another_tool_do_not_count(recorded, call):

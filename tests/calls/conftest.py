@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from visceral_cli.calls.extract import Extractor
 from visceral_cli.calls.tool_call import CallKind, ContentMissing, ToolCall
 from visceral_cli.ingest.span import Event, Resource, Span
 from visceral_cli.settings import ExtractSettings
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the modules that tests here share
 
 MILLISECOND = 1_000_000
 NOON_NS = 1_772_452_800_000_000_000

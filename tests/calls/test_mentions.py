@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from visceral_cli.calls import mentions
-from visceral_cli.calls.mentions import answer_keys, of_log
+from visceral_cli.calls.mentions import answer_keys, comparable, of_log
 from visceral_cli.calls.tool_call import Mention
 from visceral_cli.ingest.span import LogRecord, Span
 
@@ -163,12 +163,21 @@ def test_what_asks_for_no_call_by_id_tells_nothing(
     assert of_span(span_of(attributes)) == []
 
 
-def test_two_records_of_one_request_tell_the_same_text(span_of: Callable[..., Span]) -> None:
-    spaced = {"gen_ai.output.messages": [{"parts": [PART | {"arguments": '{ "city": "Berlin" }'}]}]}
-    assert of_span(span_of(spaced)) == [ASKED]
-    assert of_span(
-        span_of({"gen_ai.output.messages": json.dumps(spaced["gen_ai.output.messages"])})
-    ) == [ASKED]
+@pytest.mark.parametrize("as_text", [False, True])
+def test_two_records_of_one_request_tell_comparable_texts(
+    span_of: Callable[..., Span], as_text: bool
+) -> None:
+    messages = [{"parts": [PART | {"arguments": '{ "city": "Berlin" }'}]}]
+    (told,) = of_span(
+        span_of({"gen_ai.output.messages": json.dumps(messages) if as_text else messages})
+    )
+    assert told.text == '{ "city": "Berlin" }'
+    assert comparable(told.text) == comparable(ASKED.text) == '{"city":"Berlin"}'
+
+
+@pytest.mark.parametrize("text", ["Berlin", '"{}"', "[1,  2]", "{'a': 1}", "{"])
+def test_a_text_that_is_no_object_is_compared_as_it_is(text: str) -> None:
+    assert comparable(text) == text
 
 
 def test_several_calls_of_several_messages_are_all_told(span_of: Callable[..., Span]) -> None:

@@ -135,4 +135,4 @@ def test_aws_log_records_tell_the_content_of_a_span(public: Path) -> None:
         for mention in extractor.mentions_of_log(record)
     }
     assert told["adot-tool-1", "arguments"] == "{'city': 'Alaska'}"
-    assert '"tool_call_id":"tc_01"' in told["adot-tool-1", "result"]
+    assert '"tool_call_id": "tc_01"' in told["adot-tool-1", "result"]

@@ -118,6 +118,10 @@ def test_ingest_counts_and_skips_what_it_has(
     monkeypatch.setenv("VISCERAL_STORE", "s.duckdb")
     again = in_process("ingest", "traces")
     assert again.stdout.startswith("0 files loaded, 1 already there")
+    (traces / "notes.txt").write_text("not a span")
+    for _ in range(2):  # once new, once known
+        noted = in_process("ingest", "traces").stdout
+        assert noted.startswith("0 files loaded, 1 already there, 1 other file left out: 8 spans")
     assert json.loads(in_process("analyze", "s.duckdb", "--json").stdout)["totals"]["repeats"] == 5
 
 

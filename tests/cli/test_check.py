@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,19 @@ def test_rules_of_tools_that_are_not_called_judge_nothing(
     done = in_process("check", "traces", "--rules", "rules.json")
     assert done.returncode == 3
     assert "not judged: the tool of these rules is not called here" in done.stdout
+
+
+def test_a_rule_of_several_namespaces_is_judged_in_each_of_them(
+    in_process: Run, traces: Path, rules_file: Callable[..., None]
+) -> None:
+    both = rule("get_weather", {"city": "Rome"}, calls=3)
+    rules_file(replace(both, match=replace(both.match, namespace="", namespaces=("desk", "shop"))))
+    done = in_process("check", "traces", "--rules", "rules.json", "--json")
+    writers = [case for case in json.loads(done.stdout)["cases"] if case["kind"] == "became-writer"]
+    assert {case["namespace"]: case["state"] for case in writers} == {
+        "desk": "unjudged",
+        "shop": "kept",
+    }
 
 
 def test_a_regression_against_before_is_told_from_noise(

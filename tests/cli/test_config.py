@@ -269,3 +269,39 @@ def test_every_setting_is_in_the_list_once() -> None:
     named = [value for value in vars(keys).values() if isinstance(value, keys.Setting)]
     assert {setting.key for setting in named} == {setting.key for setting in keys.SETTINGS}
     assert len(keys.SETTINGS) == len({setting.key for setting in keys.SETTINGS})
+
+
+def test_the_keys_of_verify_are_read_and_shown(folder: Path) -> None:
+    configuration = load(
+        """
+        [tool.visceral.verify]
+        holdout = "30%"
+        max-mismatch-rate = 0.02
+        sample-rate = "50%"
+        within = "3d"
+        ledger = "trust.jsonl"
+        execute-limit = 5
+        execute-timeout = "10s"
+        """,
+        within="2d",
+    )
+    shown = {
+        row.key.removeprefix("verify."): (row.value, row.origin)
+        for row in config_rows(configuration)
+        if row.key.startswith("verify.")
+    }
+    assert shown == {
+        "rules": ("none", "default"),
+        "holdout": ("30%", "pyproject.toml"),
+        "max-mismatch-rate": ("2%", "pyproject.toml"),
+        "sample-rate": ("50%", "pyproject.toml"),
+        "within": ("2d", "--within"),
+        "ledger": ("trust.jsonl", "pyproject.toml"),
+        "execute-limit": ("5", "pyproject.toml"),
+        "execute-timeout": ("10s", "pyproject.toml"),
+    }
+
+
+def test_calls_are_made_again_only_by_an_option(folder: Path) -> None:
+    with pytest.raises(UsageError, match='unknown key "execute"'):
+        load("[tool.visceral.verify]\nexecute = 'mine:run'")

@@ -218,6 +218,47 @@ def test_the_last_calls_are_held_out_of_what_proves_the_rules(
     assert report["settings"]["holdout_rate"] == 0.4
 
 
+def test_the_settings_say_how_rules_are_verified(
+    in_process: Run, files: Callable[..., None], tmp_path: Path
+) -> None:
+    files(10, changed=1)
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.visceral.verify]\n"
+        "rules = 'rules.json'\n"
+        "max-mismatch-rate = '9.9%'\n"
+        "within = '3d'\n"
+        "ledger = 'trust.jsonl'\n"
+    )
+    done = in_process("verify", "spans.jsonl", "--json", "-q")
+    assert done.returncode == 1
+    settings = json.loads(done.stdout)["settings"]
+    assert (settings["max_mismatch_rate"], settings["within_days"]) == (0.099, 3)
+    assert (tmp_path / "trust.jsonl").exists()
+    assert in_process("verify", "spans.jsonl", "-q", "--max-mismatch-rate", "10%").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--rules and --holdout exclude each other"),
+        (["--rules", "none.json"], "none.json: cannot be read"),
+        (["--holdout", "30%"], "prove no rule"),
+    ],
+)
+def test_an_option_beats_what_the_settings_say_of_the_rules(
+    in_process: Run,
+    files: Callable[..., None],
+    tmp_path: Path,
+    arguments: list[str],
+    said: str,
+) -> None:
+    files()
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.visceral.verify]\nrules = 'rules.json'\nholdout = '40%'\n"
+    )
+    assert said in in_process("verify", "spans.jsonl", *arguments).stderr
+
+
 def test_a_ledger_retires_a_rule_and_the_kept_rules_are_written(
     in_process: Run, files: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -266,9 +307,14 @@ def test_rules_and_explain_show_the_record_and_leave_out_what_is_retired(
     assert rule["evidence"]["trust"]["samples"] == 400
     told = in_process("explain", rule["decision_id"], "spans.jsonl", "--ledger", "trust.jsonl")
     assert "active; 1 verification held" in told.stdout
+    exported = ("rules", "--rules", "rules.json", "--for", "crewai", "--ledger", "trust.jsonl")
+    assert "1 left out" in in_process(*exported).stderr
 
     (tmp_path / "later.jsonl").write_text(weather(20, changed=20, day=9))
     assert in_process(*verify, "later.jsonl").returncode == 1
     assert json.loads(in_process(*command).stdout)["rules"] == []
+    said = in_process(*exported).stderr
+    assert "left out" not in said
+    assert "trust.jsonl: 0 active, 0 proposed, 1 retired, not written" in said
     told = in_process("explain", rule["decision_id"], "spans.jsonl", "--ledger", "trust.jsonl")
     assert "retired; 1 verification held" in told.stdout

@@ -189,6 +189,7 @@ def test_a_rule_read_back_is_equal(rule):
     [
         (None, 1, None),
         (Sharing.ALL, 1, "all"),
+        (Sharing.SERVICE, 2, "service"),
         (Sharing.USER, 2, "user"),
         (Sharing.SESSION, 2, "session"),
         (Sharing.RUN, 2, "run"),
@@ -215,3 +216,26 @@ def test_a_scope_that_nobody_knows_is_the_narrowest():
     read = rule_from_json(found)
     assert read is not None
     assert read.match.scope is Sharing.RUN
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (None, None),
+        ("run", Sharing.RUN),
+        ("all", Sharing.ALL),
+        ("moon", Sharing.ALL),
+        (3, Sharing.ALL),
+    ],
+)
+def test_how_far_writes_reach_is_read_and_what_is_not_known_is_the_widest(written, read):
+    action = {"op": "reuse_cached_result"} | ({} if written is None else {"writers": written})
+    value = {
+        "decision_id": "r",
+        "config": {"rule_kind": "reuse_identity", "match": {"tool_name": "t"}, "action": action},
+    }
+    rule = rule_from_json(value)
+    assert rule is not None
+    assert rule.action.writers is read
+    again = rule_to_json(rule)["config"]["action"].get("writers")
+    assert again == (None if read is None else read.value)

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
@@ -11,7 +12,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from visceral_cli.ingest.document import read_document
-from visceral_cli.ingest.otlp_proto import _text_pair, read_message
+from visceral_cli.ingest.otlp_proto import _pairs, _value, read_message
 from visceral_cli.ingest.proto_signal import Signal, signal_of
 from visceral_cli.ingest.span import DamageKind, LogRecord, Reading
 
@@ -299,16 +300,24 @@ LONG = KeyValue(key="key", value=AnyValue(string_value="\u00fc" * 100))
     st.integers(0, 12),
     st.binary(max_size=2),
 )
-def test_the_quick_way_to_an_attribute_is_the_decoders_or_none(
+def test_the_quick_way_to_an_attribute_is_the_decoders(
     raw: bytes, place: int, change: bytes
 ) -> None:
     changed = raw[:place] + change + raw[place + len(change) :]
-    quick = _text_pair(changed)
-    if quick is not None:
+    _pairs([raw])  # so that its key is known
+    try:
         pair = KeyValue.FromString(changed)
-        assert quick == (pair.key, pair.value.string_value)
+    except DecodeError:
+        with pytest.raises((DecodeError, UnicodeDecodeError)):
+            _pairs([changed])
+    else:
+        value = pair.value
+        assert _pairs([changed, changed]) == [(pair.key, value.string_value or _value(value))] * 2
 
 
 @pytest.mark.parametrize("pair", [PLAIN, LONG])
-def test_a_usual_attribute_goes_the_quick_way(pair: Any) -> None:
-    assert _text_pair(pair.SerializeToString()) == (pair.key, pair.value.string_value)
+def test_a_usual_attribute_goes_the_quick_way(pair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _pairs([pair.SerializeToString()])
+    pair.value.string_value += "!"
+    monkeypatch.setattr("visceral_cli.ingest.otlp_proto._decoded", None)  # calling it would raise
+    assert _pairs([pair.SerializeToString()]) == [(pair.key, pair.value.string_value)]

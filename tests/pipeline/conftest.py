@@ -33,6 +33,7 @@ class ToolSpan:
     """0: a root."""
     sdk: bool = False
     """Recorded by the Visceral SDK, whose declarations are among the attributes."""
+    service: str = ""
     node: bool = False
     """No call: a step of the agent, or with ``sdk`` one of its ``@node`` spans."""
 
@@ -42,6 +43,8 @@ def _value(value: object) -> dict[str, object]:
         return {"boolValue": value}
     if isinstance(value, float):
         return {"doubleValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
     return {"stringValue": value if isinstance(value, str) else json.dumps(value)}
 
 
@@ -89,7 +92,9 @@ def _write(path: Path, spans: Iterable[ToolSpan]) -> None:
     def line(place: int, span: ToolSpan) -> str:
         scope = {"name": "visceral"} if span.sdk else {}
         scoped = {"scope": scope, "spans": [_otlp(place, span)]}
-        return json.dumps({"resourceSpans": [{"scopeSpans": [scoped]}]})
+        named = {"attributes": [{"key": "service.name", "value": _value(span.service)}]}
+        resource = {"resource": named} if span.service else {}
+        return json.dumps({"resourceSpans": [resource | {"scopeSpans": [scoped]}]})
 
     lines = [line(place, span) for place, span in enumerate(spans)]
     path.write_text("\n".join(lines) + "\n")

@@ -36,7 +36,7 @@ def test_a_report_with_all_of_it_fits_its_schema_and_comes_back(analyze, tool_sp
     assert report.vary
     assert report.unstable
     assert report.invalidations
-    assert {one.scope for one in report.sharing} == {"user"}
+    assert {one.scope for one in report.sharing} == {"run"}
     document = json.loads(json.dumps(report_to_json(report)))
     jsonschema.validate(document, SCHEMA)
     assert report_from_json(document) == report

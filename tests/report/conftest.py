@@ -18,6 +18,8 @@ from visceral_cli.analysis.figures import (
     GroupFigures,
     Projection,
     Savings,
+    SharingFigures,
+    SharingStep,
     ToolFigures,
     ToolSaving,
 )
@@ -122,6 +124,23 @@ def hard_report() -> Report:
         ),
         rules=(rule(),),
         candidates=(rule(status=RuleStatus.CANDIDATE),),
+        sharing=(
+            SharingFigures(
+                "shop",
+                "search_flights",
+                "tool",
+                "user",
+                judged=True,
+                why="answers depend on who asks: 80 of 80 pairs",
+                users=2,
+                steps=(
+                    SharingStep(
+                        "run", "user", "compared", 390, 0, 12, 0, 0.0077, 402, 1, 0.0118, 600.0
+                    ),
+                    SharingStep("user", "all", "depends", 80, 80, 400, 0, 1.0),
+                ),
+            ),
+        ),
         curves=curves(),
         refusals=refusals(),
         findings=(

@@ -273,6 +273,17 @@ def test_what_is_not_data_stays_under_300_kb_however_much_there_is(report: Repor
     assert 150_000 < size < 300_000
 
 
+def test_the_page_says_who_may_share_the_results_of_a_tool(text: str) -> None:
+    assert "shared within one user: answers depend on who asks: 80 of 80 pairs" in text
+
+
+def test_the_page_says_what_a_proven_freshness_does_not_cover(report: Report, text: str) -> None:
+    assert "<dt>beware</dt>" not in text
+    bounds = tuple(replace(bound, warnings=("up to <3%>",)) for bound in report.bounds)
+    warned = written(replace(report, bounds=bounds))
+    assert "<dt>beware</dt><dd>search_flights: up to &lt;3%&gt;</dd>" in warned
+
+
 def test_a_report_without_any_repeat_is_a_page_too(report: Report) -> None:
     tools = tuple(
         replace(tool, repeats=0, same_result=0, changed=0, in_flight=0) for tool in report.tools

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import jsonschema
 import pytest
 
-from visceral_cli.analysis.figures import Projection
+from visceral_cli.analysis.figures import Projection, SharingStep
 from visceral_cli.contract.rule import Rule
 from visceral_cli.errors import InputError
 from visceral_cli.report.read_json import read_report, report_from_json
@@ -70,7 +70,7 @@ def _compare(value: Any, schema: dict[str, Any]) -> None:
 def _written_types() -> list[Any]:
     hints = (next(iter(get_args(hint)), hint) for hint in get_type_hints(Report).values())
     types = [kind for kind in hints if is_dataclass(kind) and kind is not Rule]
-    return [*types, DamagePlace, Projection]
+    return [*types, DamagePlace, Projection, SharingStep]
 
 
 @pytest.mark.parametrize("kind", _written_types())

@@ -136,7 +136,9 @@ def verification() -> Verification:
             ),
         ),
         trust=(
-            TrustRecord("r-90be77a1f3c2", "get_weather", Trust.RETIRED, 0, 1, 0, 19, 2, 3.5, 0.4),
+            TrustRecord(
+                "r-90be77a1f3c2", "get_weather", Trust.RETIRED, 0, 1, 1, 0, 19, 2, 3.5, 0.4
+            ),
         ),
     )
 

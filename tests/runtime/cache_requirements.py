@@ -20,15 +20,29 @@ from typing import Any
 
 import pytest
 
-from visceral_cli.contract.identity import NotCanonical
+from visceral_cli.contract.identity import (
+    NotCanonical,
+    content_hash,
+    faithful_json,
+    input_hash,
+)
+from visceral_cli.contract.key_order import key_order
+from visceral_cli.contract.rule import Sharing
+from visceral_cli.contract.seed import Seed
 from visceral_cli.runtime.call_arguments import call_identity, canonical_arguments
+from visceral_cli.runtime.clock import now_ns
 from visceral_cli.runtime.encryption import Key
 from visceral_cli.runtime.installed import Runtime
+from visceral_cli.runtime.kept_value import read_entry
 from visceral_cli.runtime.outcome import Kind, Outcome, Outcomes
 from visceral_cli.runtime.result_cache import CachedToolResult, ResultCache
 from visceral_cli.runtime.results import Results
 from visceral_cli.runtime.run import Writers
-from visceral_cli.runtime.stores.result_store import Entry, Found, ResultStore, StoreFailed
+from visceral_cli.runtime.seeding import seed_results
+from visceral_cli.runtime.serve import make_entry, store_key
+from visceral_cli.runtime.sharing import acting_for, partition_of
+from visceral_cli.runtime.stores.result_store import Entry, Found, Kept, ResultStore, StoreFailed
+from visceral_cli.runtime.writer_log import entry_scopes, writer_scopes
 
 WORKER = Path(__file__).with_name("cache_worker.py")
 OpenStore = Callable[..., ResultStore]
@@ -426,6 +440,44 @@ def test_c8_age_counts_from_the_beginning_of_the_execution(cache: Cache, clock: 
     assert not cache.get("new").cached
 
 
+def test_c8_an_execution_that_began_earlier_never_replaces_one_that_began_later(
+    open_store: OpenStore, clock: Any
+):
+    store = open_store(clock=clock)
+    began = clock()
+    claims = []
+    for _ in range(3):
+        claims.append(store.claim("key", ("ns",), f"owner-{len(claims)}"))
+        clock.advance(1)
+
+    def put(nth: int) -> Kept:
+        started = began + nth * SECOND
+        entry = make_entry(
+            key="key",
+            namespace="ns",
+            tool="t",
+            version=None,
+            kept_text=f'"{nth}"',
+            content="0" * 64,
+            started_ns=started,
+            stored_ns=clock(),
+            freshness_ns=60 * SECOND,
+            scopes=("ns",),
+            generations=claims[nth].generations,
+        )
+        return store.put(entry, f"owner-{nth}")[0]
+
+    def kept() -> str | None:
+        entry = store.lookup("key").entry
+        return None if entry is None else entry.value
+
+    assert [put(1), put(0), kept()] == [Kept.KEPT, Kept.OLDER, '"1"']
+    assert [put(2), kept()] == [Kept.KEPT, '"2"']
+    clock.advance(-3600)  # now it is from the future
+    assert [put(1), kept()] == [Kept.KEPT, '"1"']
+    store.close()
+
+
 # C9: the smallest of three bounds, and a clock that is set back.
 
 
@@ -503,6 +555,29 @@ def test_c10_writers_of_other_processes_count(new_cache: Callable[..., Cache]):
         assert here.get("during").value == "during"
     assert here.get("new").value == "new"
     assert there.get("?") == CachedToolResult("new", True)
+
+
+@pytest.mark.parametrize("how", ["ends", "is killed"])
+def test_c10_a_writer_in_a_process_of_its_own_counts(open_store, place, tmp_path, how):
+    cache = Cache(open_store(), now_ns)
+    assert cache.get("before").value == "before"
+    assert cache.get("?").cached
+    command = [sys.executable, str(WORKER), "write", place, str(tmp_path / "ran")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"writing\n"
+        assert not cache.get("meanwhile").cached
+        assert not cache.get("meanwhile").cached
+        if how == "ends":
+            writer.communicate(b"\n", timeout=30)
+        else:
+            writer.kill()
+    assert not cache.get("after").cached
+    until = time.monotonic() + 20
+    while not (got := cache.get("later")).cached and time.monotonic() < until:
+        time.sleep(0.1)  # until the lease of one that was killed has lapsed
+    assert got.value in ("after", "later")
+    assert got.cached
+    cache.results.close()
 
 
 def test_c10_a_writer_touches_no_other_namespace(cache: Cache):
@@ -982,6 +1057,140 @@ def test_c16_a_listener_that_raises_is_ignored(cache: Cache, clock: Any):
     cache.runtime = Runtime(outcomes=Outcomes(listen), clock=clock, writers=Writers(clock))
     assert cache.get("v").value == "v"
     assert cache.runtime.outcomes.of_kind(Kind.MISS) == 1
+
+
+# Results that were recorded elsewhere.
+
+SECOND = 1_000_000_000
+
+
+def seed(clock: Any, value: Any = "recorded", *, ago: float = 10, **changes: Any) -> Seed:
+    """The result of an execution that began so many seconds ago and took one."""
+    canonical = faithful_json(value)
+    fields: dict[str, Any] = {
+        "tool": "get",
+        "namespace": "tests",
+        "version": None,
+        "input_hash": input_hash("get", {"q": 1}),
+        "scope": Sharing.ALL,
+        "user": None,
+        "session": None,
+        "canonical": canonical,
+        "content": content_hash(canonical),
+        "order": key_order(value),
+        "start_ns": clock.now - int(ago * SECOND),
+        "end_ns": clock.now - int((ago - 1) * SECOND),
+        "freshness_ns": 60 * SECOND,
+        **changes,
+    }
+    return Seed(**fields)
+
+
+def put(cache: Cache, clock: Any, *seeds: Seed) -> str:
+    """Seed the store; returns what became of the last seed."""
+    done = seed_results(cache.store, seeds, key=cache.results.key, now_ns=clock.now)
+    return "seeded" if done.seeded else next(reason.name for _, reason in done.left_out)
+
+
+def kept(cache: Cache, *partition: str, tool: str = "get") -> Found:
+    identity = input_hash(tool, {"q": 1})
+    return cache.store.lookup(store_key("tests", tool, identity, partition))
+
+
+def test_a_recorded_result_is_kept_as_an_execution_of_then(new_cache, clock):
+    cache = new_cache(key=Key(bytes(32)))
+    value = {"b": [{"d": 1.0, "c": None}], "a": "é"}
+    one = seed(clock, value, version="2")
+    assert put(cache, clock, one) == "seeded"
+    entry = kept(new_cache()).entry
+    assert (entry.started_ns, entry.stored_ns) == (one.start_ns, one.end_ns)
+    assert (entry.freshness_ns, entry.version) == (one.freshness_ns, "2")
+    assert entry.scopes == entry_scopes("tests", ("get",))
+    assert "é" not in entry.value
+    assert repr(read_entry(entry, Key(bytes(32)))) == repr(value)
+
+
+@pytest.mark.parametrize("scope", [Sharing.USER, Sharing.SESSION])
+@pytest.mark.parametrize("user", ["ann", None])
+def test_a_recorded_result_of_one_is_kept_for_whom_the_runtime_keeps_it(cache, clock, scope, user):
+    became = put(cache, clock, seed(clock, scope=scope, user=user, session="s-1"))
+    with acting_for(user=user, session="s-1"):
+        partition = partition_of(scope)
+    if partition is None:
+        assert became == "NOBODY"
+    else:
+        assert kept(cache, *partition).entry is not None
+    assert kept(cache).entry is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ago": 60}, "seeded"),
+        ({"ago": 60.1}, "EXPIRED"),
+        ({"ago": -1}, "FUTURE"),
+        ({"ago": 0.5}, "FUTURE"),  # had not ended
+        ({"value": {"b": 1, "a": 2}, "order": None}, "NO_ORDER"),
+        ({"value": {"a": [{"b": 1}]}, "order": None}, "seeded"),
+        ({"value": {"b": 1, "a": 2}, "order": "1"}, "NOT_EXACT"),
+        ({"canonical": '{"a": 1}'}, "NOT_EXACT"),
+        ({"canonical": "[1"}, "NOT_EXACT"),
+        ({"content": "0" * 64}, "NOT_EXACT"),
+        ({"value": "Error: no"}, "FAILED"),
+        ({"value": {"error": None}}, "FAILED"),
+        ({"value": "x" * 3000}, "TOO_LARGE"),
+    ],
+)
+def test_a_recorded_result_is_left_out_on_any_doubt(new_cache, clock, changes, reason):
+    cache = new_cache(max_entry_bytes=2000)
+    assert put(cache, clock, seed(clock, **changes)) == reason
+
+
+def test_a_recorded_result_gives_way_to_a_newer_one(cache, clock):
+    newest, older = seed(clock, "new", ago=5), seed(clock, "old", ago=8)
+    assert put(cache, clock, older) == "seeded"
+    assert put(cache, clock, newest) == "seeded"
+    assert put(cache, clock, older) == put(cache, clock, newest) == "NEWER"
+    assert read_entry(kept(cache).entry, None) == "new"
+
+
+def test_a_recorded_result_that_a_writer_has_overtaken_stays_out(new_cache, clock):
+    cache = new_cache()
+    agents = new_cache()
+    scopes = writer_scopes("tests")
+    before = seed(clock, ago=10)
+    clock.advance(1)
+    agents.store.begin_write(scopes, "writer")
+    assert put(cache, clock, before) == "WRITER"  # it runs
+    agents.store.end_write(scopes, "writer")
+    assert put(cache, clock, before) == "WRITER"
+    clock.advance(30)
+    after = seed(clock, ago=10)
+    assert put(cache, clock, after) == "seeded"
+    with agents.cache.writing("tests", ["other"]):
+        pass
+    assert kept(cache).entry is not None
+    with agents.cache.writing("tests", ["get"]):
+        pass
+    assert kept(cache).overtaken
+    assert put(cache, clock, after) == "WRITER"
+
+
+def test_a_call_that_somebody_is_executing_is_left_to_him(new_cache, clock):
+    cache, agent = new_cache(), new_cache()
+    place = store_key("tests", "get", input_hash("get", {"q": 1}))
+    agent.store.claim(place, entry_scopes("tests", ("get",)), "owner")
+    assert put(cache, clock, seed(clock)) == "BUSY"
+    agent.store.release(place, "owner")
+    assert put(cache, clock, seed(clock)) == "seeded"
+
+
+def test_a_result_that_was_left_out_blocks_nobody(cache, clock):
+    scopes = entry_scopes("tests", ("get",))
+    with cache.cache.writing("tests"):
+        pass
+    assert put(cache, clock, seed(clock)) == "WRITER"
+    assert cache.store.claim(store_key("tests", "get", seed(clock).input_hash), scopes, "o").granted
 
 
 def only_entry(cache: Cache) -> Entry:

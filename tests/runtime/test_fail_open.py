@@ -21,6 +21,8 @@ from visceral_cli.runtime import (
     rule_set,
     serve,
 )
+from visceral_cli.runtime import wrap as wrapping
+from visceral_cli.runtime.encryption import Key
 from visceral_cli.runtime.installed import INSTALLATION
 from visceral_cli.runtime.outcome import Outcomes
 from visceral_cli.runtime.recorder import RecordedSpan
@@ -70,9 +72,13 @@ STEPS: dict[str, tuple[Any, str]] = {
     "freshness": (serve, "freshness_ns"),
     "store key": (serve, "store_key"),
     "scopes": (serve, "entry_scopes"),
+    "partition": (serve, "partition_of"),
     "lookup": (SqliteStore, "lookup"),
     "answer": (invocation, "answer"),
     "decide": (serve, "decide"),
+    "covers": (serve, "covers"),
+    "read entry": (serve, "read_entry"),
+    "remove": (SqliteStore, "remove"),
     "claim": (SqliteStore, "claim"),
     "put": (SqliteStore, "put"),
     "release": (SqliteStore, "release"),
@@ -82,6 +88,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "writers end": (Writers, "end"),
     "last write": (Writers, "last_write_end_ns"),
     "span": (recorder.Recorder, "start_span"),
+    "name on span": (invocation, "name_on_span"),
     "attribute": (RecordedSpan, "set"),
     "span end": (RecordedSpan, "end"),
     "capture input": (capture.Capture, "write_input"),
@@ -167,6 +174,38 @@ def test_a_stored_result_or_a_real_one_reaches_the_agent(agent, rule, monkeypatc
             assert get.runs - runs <= 1
             assert len(agent.outcomes) == before + 1
         agent.serve(rule(arguments=Q, verify=0.5))
+
+
+@pytest.mark.parametrize("sabotage", SABOTAGES)
+@pytest.mark.parametrize("step", ["clock", "draw"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_clock_or_a_draw_that_fails_runs_the_tool(agent, rule, step, sabotage, is_async):
+    agent.serve(rule(arguments=Q, verify=0.5))
+    agent.replace(**{step: sabotage})
+    value = {"fresh": [1]}
+    get = Run(is_async=is_async, readonly=True, result=value)
+    for number in (1, 2):
+        assert get() == value
+        assert len(agent.outcomes) == number
+    assert get.runs == 2
+
+
+@pytest.mark.parametrize("sabotage", SABOTAGES)
+@pytest.mark.parametrize("step", ["seal", "unseal", "section"])
+def test_encryption_that_fails_runs_the_tool_and_writes_nothing_in_clear(
+    agent, rule, monkeypatch, step, sabotage
+):
+    agent.serve(rule(arguments=Q), key=bytes(32))
+    get = Run(is_async=False, readonly=True, result={"secret": "Secretville"})
+    monkeypatch.setattr(Key, step, sabotage)
+    for number in (1, 2):
+        assert get() == {"secret": "Secretville"}
+        assert len(agent.outcomes) == number
+    if step != "section":
+        assert get.runs == 2
+    wrapping.unwrap()
+    for path in agent.folder.rglob("*"):
+        assert not path.is_file() or b"Secretville" not in path.read_bytes()
 
 
 @pytest.mark.parametrize("step", ["span", "attribute", "span end"])

@@ -74,6 +74,27 @@ def test_every_kind_of_value_has_its_otlp_form(value, written):
     assert json.loads(attribute_json("k", value)) == {"key": "k", "value": written}
 
 
+def test_what_comes_while_it_writes_waits_for_the_next_time(folder, monkeypatch):
+    """An agent that ends spans all the time must not find the interpreter taken at each of them."""
+    recorder = Recorder(folder / "t.jsonl", agent_id="a")
+    written: list[int] = []
+    write = recorder._write
+
+    def write_and_add(batch: list[str]) -> None:
+        written.append(len(batch))
+        if len(written) < 50:
+            record(recorder)
+        write(batch)
+
+    monkeypatch.setattr(recorder, "_write", write_and_add)
+    for _ in range(3):
+        record(recorder)
+    recorder.flush()
+    assert sum(written[:3]) >= 3
+    assert len(written) < 10
+    recorder.close()
+
+
 def test_the_file_is_readable_by_its_owner_only(folder):
     recorder = Recorder(folder / "new" / "t.jsonl", agent_id="a")
     record(recorder)

@@ -19,6 +19,7 @@ from visceral_cli import acting_for, node, tool
 from visceral_cli.runtime import rule_set
 from visceral_cli.runtime.installed import INSTALLATION
 from visceral_cli.runtime.run import Writers
+from visceral_cli.runtime.stores.open_store import open_store
 
 Q = {"q": 1}
 
@@ -90,6 +91,7 @@ def test_serving_needs_both_attestations(agent, tools, rule, options, reason):
         {"action": {"freshness_seconds": None}},
         {"match": {"tool_name": "other"}},
         {"match": {"namespace": "another-agent"}},
+        {"match": {"namespaces": ["another-agent", "a-third"]}},
     ],
     ids=str,
 )
@@ -110,6 +112,14 @@ def test_a_candidate_serves_nothing(agent, tools, rule):
 
 def test_a_rule_of_this_agent_serves(agent, tools, rule):
     agent.serve(rule(arguments=Q, namespace="agent"))
+    get = tools.reader()
+    assert [get(), get()] == [1, 1]
+
+
+def test_a_rule_of_several_agents_serves_each_of_them(agent, tools, rule):
+    built = rule(arguments=Q)
+    built["config"]["match"]["namespaces"] = ["agent", "another-agent"]
+    agent.serve(built)
     get = tools.reader()
     assert [get(), get()] == [1, 1]
 
@@ -194,6 +204,31 @@ def test_a_rule_for_a_run_serves_within_a_declared_run_or_a_trace(agent, tools, 
     assert [declared(), declared(), traced(), traced()] == [[1, 1], [2, 2], [3, 3], [4, 4]]
     assert [get(), get()] == [5, 6]
     assert agent.last == ("miss", "no-run")
+
+
+def test_a_rule_for_a_service_serves_all_who_ask_its_agent(agent, tools, rule):
+    agent.serve(limited(rule(arguments=Q), "service"))
+    get = tools.reader()
+    with acting_for(user="one"):
+        assert get() == 1
+    with acting_for(user="two"):
+        assert get() == 1
+
+
+@pytest.mark.parametrize("scope", ["session", "run"])
+def test_in_a_session_or_run_of_several_users_each_has_its_own_results(agent, tools, rule, scope):
+    agent.serve(limited(rule(arguments=Q), scope))
+    get = tools.reader()
+
+    @node("run", run=True)
+    def ask_for_both() -> list[int]:
+        found = []
+        for user in ("one", "two", "one", "two"):
+            with acting_for(user=user, session="shared"):
+                found.append(int(get()))
+        return found
+
+    assert ask_for_both() == [1, 2, 1, 2]
 
 
 def test_a_scope_that_is_not_known_is_the_narrowest(agent, tools, rule):
@@ -439,6 +474,16 @@ def test_a_writer_in_another_process_counts(agent, tools, rule):
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
     assert [get(), get()] == [2, 2]
+
+
+def test_a_writer_of_a_process_that_only_records_counts_for_those_who_serve(agent, tools):
+    path = agent.folder / "results.sqlite3"
+    agent.wrap(results=path)  # without apply
+    store = open_store(path)
+    before = store.claim("k", ["agent"], "o").generations
+    tools.writer()()
+    assert store.claim("k", ["agent"], "o").generations != before
+    store.close()
 
 
 def test_declared_invalidation_narrows_the_barrier(agent, tools, rule):

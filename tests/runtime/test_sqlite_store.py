@@ -13,7 +13,7 @@ from visceral_cli.runtime.installed import Runtime
 from visceral_cli.runtime.result_cache import ResultCache
 from visceral_cli.runtime.results import Results
 from visceral_cli.runtime.stores.open_store import open_store
-from visceral_cli.runtime.stores.result_store import StoreFailed
+from visceral_cli.runtime.stores.result_store import FORGOTTEN, StoreFailed, written_ns
 from visceral_cli.runtime.stores.sqlite import SqliteStore
 
 
@@ -157,11 +157,13 @@ def test_generations_that_no_result_needs_are_forgotten(path, clock, monkeypatch
     for number in range(30):
         with cache.writing("other", [f"tag {number}"]):
             pass
-    store.remove_expired(0)
+    store.remove_expired(1234)
     base = sqlite3.connect(path)
     (left,) = base.execute("SELECT count(*) FROM barrier").fetchone()
     base.close()
-    assert left == 2  # those of the one result
+    forgotten = store.claim("k", [FORGOTTEN], "o").generations[0]
+    assert written_ns(forgotten) == 1234
+    assert left == 3  # those of the one result, and the one that tells that others were there
     assert ask(cache, "?") == ("v", True)
     store.close()
 

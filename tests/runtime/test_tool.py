@@ -22,6 +22,7 @@ IN = {f"visceral.input.{part}" for part in ("ciphertext", "iv", "tag")}
 OUT = {f"visceral.output.{part}" for part in ("ciphertext", "iv", "tag")}
 SID = {"visceral.tool.served_decision_id"}
 VM = {"visceral.tool.verify_match"}
+START = {"visceral.tool.served_start_ns"}
 KEY = bytes(range(32))
 
 
@@ -114,7 +115,9 @@ def test_a_call_that_cannot_be_hashed_has_neither_hash_nor_captures(agent, argum
     assert agent.last[0] == ("error" if len(arguments) == 2 else "uncacheable")
 
 
-def test_a_served_call_names_its_rule_and_nothing_else(agent, is_async, rule):
+def test_a_served_call_names_its_rule_and_when_the_result_was_made_and_nothing_else(
+    agent, is_async, rule
+):
     agent.serve(rule(arguments={"q": 1}), key=KEY)
     get = make({"b": [1.0], "a": None}, asynchronous=is_async)
     first, second = get(), get()
@@ -122,8 +125,11 @@ def test_a_served_call_names_its_rule_and_nothing_else(agent, is_async, rule):
     assert first is not second
     assert len(get.runs) == 1
     ran, served = agent.trace.attributes()
-    assert set(ran) == STATIC | H | IN | OUT
-    assert set(served) == STATIC | SID
+    assert set(ran) == STATIC | H | IN | OUT | {"visceral.tool.output_order"}
+    assert set(served) == STATIC | SID | START
+    (execution, _) = agent.trace.spans()
+    made_ns = served["visceral.tool.served_start_ns"]
+    assert int(execution["startTimeUnixNano"]) <= made_ns <= int(execution["endTimeUnixNano"])
     assert served["visceral.tool.served_decision_id"] == "r-1"
     assert agent.last == ("hit", "r-1")
 
@@ -138,7 +144,7 @@ def test_a_verify_sample_runs_the_tool_and_the_agent_gets_the_stored(
     assert get() == "v"
     assert len(get.runs) == 2
     _, sample = agent.trace.attributes()
-    assert set(sample) == STATIC | H | IN | VM | (OUT if second != (1,) else set())
+    assert set(sample) == STATIC | H | IN | VM | START | (OUT if second != (1,) else set())
     assert sample["visceral.tool.verify_match"] is matches
     assert agent.last == ("verified", "match" if matches else "mismatch")
 
@@ -192,6 +198,20 @@ def test_without_a_key_a_hash_stands_for_the_result(agent):
     assert set(ran) == STATIC | H | {"visceral.tool.output_hash"}
     assert ran["visceral.tool.output_hash"] == content_hash(faithful_json({"b": 1, "a": 2}))
     assert set(failed) == STATIC | H
+
+
+@pytest.mark.parametrize(
+    ("result", "order"),
+    [({"b": 1, "a": [{"d": 1, "c": 2}]}, "1,0*2"), ({"a": 1, "b": 2}, ""), ({"a": [1]}, None)],
+)
+def test_a_capture_tells_the_order_of_keys_where_its_text_does_not(agent, result, order):
+    for options in ({"capture": "clear"}, {"key": KEY}):
+        agent.wrap(**options)
+        make(result)()
+        assert agent.trace.attributes()[-1].get("visceral.tool.output_order") == order
+    agent.wrap()
+    make(result)()
+    assert "visceral.tool.output_order" not in agent.trace.attributes()[-1]
 
 
 def test_values_are_written_in_clear_only_when_asked(agent):

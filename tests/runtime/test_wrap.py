@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
+import time
 
 import pytest
 
 from visceral_cli import cached_tool_call, node, tool, wrap, writing
+from visceral_cli.runtime import wrap as wrapping
 from visceral_cli.runtime.capture import CaptureMode
 from visceral_cli.runtime.encryption import parse_key
 from visceral_cli.runtime.installed import INSTALLATION
+from visceral_cli.runtime.rule_set import RulesFile
+from visceral_cli.runtime.serve import look_at
 from visceral_cli.runtime.wrap import outcomes, unwrap
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -138,3 +143,16 @@ def test_a_writing_tool_voids_what_the_cache_holds(agent):
     with writing("ns"):
         pass
     assert ask("newer") == "newer"
+
+
+def test_rules_on_a_disk_that_hangs_do_not_hold_up_the_start(agent, rule, monkeypatch):
+    monkeypatch.setattr(wrapping, "START_SECONDS", 0.05)
+    blocked = threading.Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(RulesFile, "look", lambda self: blocked.wait(5))
+        began = time.monotonic()
+        agent.serve(rule())
+        assert time.monotonic() - began < 2
+        assert INSTALLATION.runtime.rules.current() is None
+    blocked.set()
+    assert look_at(INSTALLATION.runtime.rules, seconds=5) is not None

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -24,6 +25,7 @@ from visceral_cli.contract.rule import (
     Rule,
     RuleKind,
     RuleStatus,
+    Sharing,
     decision_id,
 )
 from visceral_cli.rules.rules_file import write_rules_file
@@ -65,9 +67,9 @@ def reuse_rule(tool: str, number: int, *, candidate: bool = False) -> Rule:
         kind=RuleKind.REUSE_IDENTITY,
         match=Match(tool, input_hash=found, hash_v=1, namespace="shop"),
         guard=Guard(read_only=promise, replay_safe=promise),
-        action=Action(Operation.REUSE_CACHED_RESULT, 600.0, 0.05),
+        action=Action(Operation.REUSE_CACHED_RESULT, 600.0, 0.05, (None, *Sharing)[number % 3]),
         status=RuleStatus.CANDIDATE if candidate else RuleStatus.ACTIVE,
-        evidence={"calls": number},
+        evidence={"cleared_by": [{"writer": "update"}], "calls": number},
     )
 
 
@@ -85,6 +87,18 @@ def test_the_snapshot_builder_accepts_and_indexes_every_rule_we_write(tmp_path):
         assert planned.decision_id == rule.decision_id
         assert planned.kind == tool_serve.KIND_IDENTITY
     assert tool_serve.plan("search", input_hash("search", {"n": 5})) is None
+
+
+def test_the_client_finds_one_rule_where_two_namespaces_agree(tmp_path):
+    one = reuse_rule("search", 1)
+    other = replace(one, decision_id="r-other", match=replace(one.match, namespace="web"))
+    write_rules_file(tmp_path / "rules.json", [one, other])
+    snapshot = install(json.loads((tmp_path / "rules.json").read_bytes())["rules"])
+
+    assert [rule["decision_id"] for rule in snapshot.by_tool["search"]] == [one.decision_id]
+    planned = tool_serve.plan("search", one.match.input_hash)
+    assert planned is not None
+    assert planned.decision_id == one.decision_id
 
 
 def test_the_client_serves_nothing_by_a_candidate(tmp_path):

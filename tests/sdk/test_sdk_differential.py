@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from visceral_cli import tool
+from visceral_cli.contract.key_order import is_order_told, key_order
 from visceral_cli.runtime.wrap import unwrap, wrap
 
 sdk = pytest.importorskip("visceral", reason="the SDK visceral-ai is not installed")
@@ -184,6 +185,10 @@ def test_random_calls_leave_the_same_spans(ours_and_theirs, seed):
         (ours, our_outcome), (theirs, their_outcome) = ours_and_theirs(
             function, args, kwargs, options
         )
+        # beside what the SDK writes: in what order the keys of the captured result stood
+        order = ours[0].pop("visceral.tool.output_order", None)
+        captured = "output.value" in ours[0] and not is_order_told(result)
+        assert order == (key_order(result) if captured else None)
         assert ours == theirs
         assert our_outcome is their_outcome
 

@@ -8,6 +8,7 @@ small file system in memory that is filled up now and then; otherwise the disk n
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import random
@@ -34,10 +35,10 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MB where that can be made."""
+    """A file system of 16 MB where that can be made; the log of a store alone may take 4."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "none", str(disk)]
     mounted = subprocess.run(mount, check=False, capture_output=True).returncode == 0
     yield disk
     if mounted:
@@ -45,7 +46,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def start(place: str, folder: Path, seed: int, seconds: float) -> subprocess.Popen[bytes]:
-    counts = (str(THREADS // PROCESSES), str(TASKS // PROCESSES))
+    counts = (str(-(-THREADS // PROCESSES)), str(-(-TASKS // PROCESSES)))
     command = [sys.executable, str(WORKER), place, str(folder), str(seed), *counts, str(seconds)]
     return subprocess.Popen(command)
 
@@ -53,14 +54,13 @@ def start(place: str, folder: Path, seed: int, seconds: float) -> subprocess.Pop
 def fill(disk: Path) -> Path:
     """Leave no room on the disk, if it is the small one."""
     filler = disk / "filler"
-    if shutil.disk_usage(disk).total <= 8 << 20:
-        try:
-            with filler.open("wb") as out:
-                while True:
-                    out.write(b"x" * 4096)
-                    out.flush()
-        except OSError:
-            pass
+    if shutil.disk_usage(disk).total > 32 << 20:
+        return filler
+    with filler.open("wb", buffering=0) as out:
+        for size in (65_536, 4096, 512):
+            with contextlib.suppress(OSError):
+                while out.write(b"x" * size) == size:
+                    pass
     return filler
 
 
@@ -95,3 +95,33 @@ def test_no_stale_answer_no_exception(tmp_path: Path, small_disk: Path):
     assert told[:20] == []
     assert totals["cached"] > 0
     assert totals["written"] > 0
+    assert totals["outcome verified"] > 0
+    for path in tmp_path.glob("traces*.jsonl*"):
+        for line in path.read_text("ascii").splitlines():
+            assert json.loads(line)["resourceSpans"]
+    assert_nothing_is_lost(place)
+
+
+KEEPER = """
+import os, signal, sys
+from visceral_cli.runtime.installed import Runtime
+from visceral_cli.runtime.result_cache import ResultCache
+from visceral_cli.runtime.results import Results
+from visceral_cli.runtime.stores.open_store import open_store
+
+place, dies = sys.argv[1], sys.argv[2] == "dies"
+cache = ResultCache(Results(open_store(place), seconds=lambda: 5.0), Runtime)
+for number in range(100):
+    got = cache.call("kept", ["k"], {"n": number}, 60, lambda: {"n": number})
+    assert got.value == {"n": number}
+    assert got.cached != dies, number
+if dies:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def assert_nothing_is_lost(place: str) -> None:
+    """What one process has kept another one finds, though the first was killed right after."""
+    for what, code in (("dies", -signal.SIGKILL), ("reads", 0), ("reads", 0)):
+        command = [sys.executable, "-c", KEEPER, place, what]
+        assert subprocess.run(command, timeout=120, check=False).returncode == code

@@ -10,7 +10,13 @@ import duckdb
 import pytest
 
 from visceral_cli.errors import UsageError
-from visceral_cli.store.database import is_store, open_store, temporary_store, tool_names
+from visceral_cli.store.database import (
+    SCHEMA_VERSION,
+    is_store,
+    open_store,
+    temporary_store,
+    tool_names,
+)
 
 
 def test_a_new_store_is_for_its_owner_only(tmp_path):
@@ -29,7 +35,7 @@ def test_a_store_is_told_by_its_content(tmp_path):
     assert not is_store(tmp_path / "missing")
 
 
-@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("version", [0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
 def test_a_store_of_another_schema_is_refused_and_left_as_it_is(tmp_path, version):
     path = tmp_path / "s.duckdb"
     with open_store(path) as store:

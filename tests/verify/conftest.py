@@ -49,6 +49,10 @@ class Call:
     verify_match: bool | None = None
     user: str | None = None
     session: str | None = None
+    service: str | None = None
+    invalidates: str | None = None
+    declared_run: str | None = None
+    served_start: float | None = None
 
     @property
     def start_ns(self) -> int | None:
@@ -88,6 +92,7 @@ def build_rule(
     namespace: str = "",
     decision_id: str | None = None,
     scope: Sharing | None = None,
+    writers: Sharing | None = None,
 ) -> Rule:
     """Return a rule for one identity of the built calls."""
     return Rule(
@@ -95,7 +100,7 @@ def build_rule(
         kind=RuleKind.REUSE_IDENTITY,
         match=Match(tool, InputHash(sha(arguments)), 1, namespace=namespace, scope=scope),
         guard=Guard(read_only=True, replay_safe=True),
-        action=Action(Operation.REUSE_CACHED_RESULT, freshness, 0.05),
+        action=Action(Operation.REUSE_CACHED_RESULT, freshness, 0.05, writers),
     )
 
 
@@ -141,6 +146,10 @@ def _row(key: int, call: Call) -> dict[str, object]:
         "verify_match": call.verify_match,
         "user_id": call.user,
         "session": call.session,
+        "service": call.service,
+        "invalidates": call.invalidates,
+        "declared_run": call.declared_run,
+        "served_start_ns": None if call.served_start is None else round(call.served_start * SECOND),
     }
 
 

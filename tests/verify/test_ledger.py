@@ -66,6 +66,7 @@ def test_a_broken_rule_is_retired_and_stays_so(recorded, call, rule, ledger):
     broken = recorded(*day(call, 1, differing=20)).verify(rule(), ledger=ledger)
     assert broken.trust[0].trust is Trust.RETIRED
     assert broken.trust[0].mismatches == 20
+    assert (broken.trust[0].held, broken.trust[0].mismatched, broken.trust[0].broken) == (1, 1, 1)
     later = recorded(*day(call, 2, pairs=5)).verify(rule(), ledger=ledger)
     assert later.trust[0].trust is Trust.RETIRED
     assert later.broken == ()
@@ -99,6 +100,12 @@ def test_a_shorter_declared_freshness_is_the_same_rule(recorded, call, rule, led
         verification = recorded(*calls).verify(rule(freshness=60), ledger=ledger)
     assert verification.rules[0].freshness_seconds == 30
     assert (verification.trust[0].trust, verification.trust[0].samples) == (Trust.ACTIVE, 400)
+
+
+def test_a_mismatch_that_chance_explains_breaks_nothing(recorded, call, rule, ledger):
+    verification = recorded(*day(call, 0, differing=1)).verify(rule(), ledger=ledger)
+    (record,) = verification.trust
+    assert (record.trust, record.mismatched, record.broken) == (Trust.PROPOSED, 1, 0)
 
 
 def test_a_day_without_comparison_is_idle(recorded, call, rule, ledger):

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from visceral_cli.analysis.columns import CallColumns
+from visceral_cli.analysis.columns import CallColumns, Numbers
 from visceral_cli.analysis.histories import ToolHistory, histories
 from visceral_cli.analysis.history import Codes, Flags, Places, ToolCalls
 from visceral_cli.analysis.tools import ToolFacts
@@ -57,6 +57,10 @@ class ArgumentValues:
             place = self.names.index(name)
             distinct += _mixed(self.values[place].astype(np.uint64) + np.uint64(place << 32))
         return distinct[self.which] + _mixed(self.apart)
+
+    def only_within(self, within: Numbers) -> ArgumentValues:
+        """Return the same where calls share a result only if ``within`` is equal, too."""
+        return replace(self, apart=_mixed(self.apart) + within.astype(np.uint64))
 
     def part(self, first: int, end: int) -> ArgumentValues:
         """Return the calls from ``first`` to before ``end``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,14 +39,14 @@ def with_identity(calls: ToolCalls) -> ToolCalls:
     if not np.any(calls.identity < 0):
         return calls
     row = np.flatnonzero(calls.identity >= 0)
-    return ToolCalls(
+    return replace(
+        calls,
         start_ns=calls.start_ns[row],
         end_ns=calls.end_ns[row],
         identity=calls.identity[row],
         run=calls.run[row],
         content=calls.content[row],
         host=None if calls.host is None else calls.host[row],
-        declared_freshness_seconds=calls.declared_freshness_seconds,
         question=None if calls.question is None else calls.question[row],
     )
 

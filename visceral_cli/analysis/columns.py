@@ -65,8 +65,17 @@ class CallColumns:
     ran: Flags
     """Really executed: not answered from a stored result by the runtime."""
     verified: Flags
-    """Answered from a stored result and really executed as well."""
+    """Answered from a stored result and really executed as well ..."""
+    matched: Flags
+    """... with an equal result."""
     writer: Flags
+    invalidates: Codes
+    """What a writer declares to void, a place in ``invalidates_texts``; `NONE`: nothing."""
+    invalidates_texts: tuple[str, ...]
+    declared_run: Codes
+    """Code of the run that the program declared around the call; `NONE` without one."""
+    served_start_ns: Numbers
+    """When the execution began whose stored result answered the call; 0 where it is not known."""
     cost_nanousd: Numbers
     """`NONE` where nothing is known."""
     span_key: Keys
@@ -121,6 +130,8 @@ def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColu
     identity, _ = _coded(read.pop("identity_key"))
     identity, identity_starts = _by_tool(identity, tool, len(tool_keys))
     content, _ = _coded(read.pop("content_key"))
+    declared_run = _seldom(read.pop("declared_run_key"))[0]
+    invalidates, invalidates_keys = _seldom(read.pop("invalidates_key"))
     tools = _tools(store, tool, first_rows(tool, len(tool_keys)), read, settings)
     writers = np.array([facts.writer for facts in tools], np.bool_)
     return CallColumns(
@@ -132,6 +143,10 @@ def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColu
         identity_starts=identity_starts,
         service=service,
         writer=writers[tool],
+        invalidates=invalidates,
+        invalidates_texts=_declared_texts(store, invalidates_keys),
+        declared_run=declared_run,
+        served_start_ns=read["served_start_ns"],
         cost_nanousd=_costs(read.pop("cost_usd"), tool, tools),
         start_ns=read["start_ns"],
         end_ns=read["end_ns"],
@@ -142,6 +157,7 @@ def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColu
         empty_result=read["empty_result"],
         ran=read["ran"],
         verified=read["verified"],
+        matched=read["matched"],
         span_key=read["span_key"],
         parent_key=read["parent_key"],
     )
@@ -171,9 +187,13 @@ _TYPES: Mapping[str, DTypeLike] = {
     "empty_result": np.bool_,
     "ran": np.bool_,
     "verified": np.bool_,
+    "matched": np.bool_,
     "readonly": np.int8,
     "replay_safe": np.int8,
     "freshness_override": np.float64,
+    "invalidates_key": np.uint64,
+    "declared_run_key": np.uint64,
+    "served_start_ns": np.int64,
     "cost_usd": np.float64,
 }
 
@@ -216,6 +236,22 @@ def _coded(keys: Keys) -> tuple[Codes, Keys]:
     codes = np.empty(len(keys), np.int32)
     codes[order] = np.repeat(codes_of, lengths)
     return codes, known[by_first]
+
+
+def _seldom(keys: Keys) -> tuple[Codes, Keys]:
+    """Return codes as `_coded` does, of a column that most stores have nothing in."""
+    if keys.any():
+        return _coded(keys)
+    return np.broadcast_to(np.int32(NONE), len(keys)), keys[:0]  # takes no memory
+
+
+def _declared_texts(store: duckdb.DuckDBPyConnection, keys: Keys) -> tuple[str, ...]:
+    """Return what writers declare to void, in the order of the keys that stand for it."""
+    if not len(keys):
+        return ()
+    found = store.execute("SELECT DISTINCT key, text FROM _declared_invalidates").fetchall()
+    texts = dict(found)
+    return tuple(texts[key] for key in keys.tolist())
 
 
 def _by_tool(identity: Codes, tool: Codes, tools: int) -> tuple[Codes, Numbers]:

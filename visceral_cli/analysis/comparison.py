@@ -26,6 +26,8 @@ class Cells:
     serves: Places
     stale: Places
     lane: Codes
+    asked: Codes
+    """The question: the lane, or one number for all lanes in which the same was asked."""
     block: Places
     result: Places
     """The first cell of each stored result that served."""
@@ -88,9 +90,17 @@ def compare(
     return Compared(lanes, call, source, stale, _cells(lanes, call, source, stale, blocks))
 
 
+def only(compared: Compared, chosen: Flags, blocks: Places) -> Compared:
+    """Return some of the serves, such as those with a write between; ``blocks`` as in `compare`."""
+    lanes = compared.lanes
+    call, source, stale = compared.call[chosen], compared.source[chosen], compared.stale[chosen]
+    return Compared(lanes, call, source, stale, _cells(lanes, call, source, stale, blocks))
+
+
 def _cells(lanes: Lanes, call: Places, source: Places, stale: Flags, blocks: Places) -> Cells:
     if not len(call):
-        return Cells(call, call, lanes.lane[call], call, call)
+        none = lanes.lane[call]
+        return Cells(call, call, none, none, call, call)
     begins = np.ones(len(call), dtype=np.bool_)
     begins[1:] = source[1:] != source[:-1]
     if not stale.any():
@@ -104,10 +114,12 @@ def _cells(lanes: Lanes, call: Places, source: Places, stale: Flags, blocks: Pla
         result = np.flatnonzero(begins[first])
         stale_serves = np.add.reduceat(stale, first, dtype=np.int64)
     edges = np.append(first, len(call))
+    lane = lanes.lane[call[first]]
     return Cells(
         serves=edges[1:] - edges[:-1],
         stale=stale_serves,
-        lane=lanes.lane[call[first]],
+        lane=lane,
+        asked=lane if lanes.question is None else lanes.question[lane],
         block=blocks[lanes.row[call[first]]],
         result=result,
     )
@@ -158,18 +170,19 @@ class Cut:
 
 
 def cut(cells: Cells, rate: float, delta: float) -> Cut:
-    """Count the cells after the first block, of identities not yet known to be volatile.
+    """Count the cells after the first block, of questions not yet known to be volatile.
 
-    An identity is volatile once its stale serves prove, at confidence 1 - delta, that more than
-    ``rate`` of its serves are stale. Where no serve was stale, all cells count.
+    A question is volatile once its stale serves prove, at confidence 1 - delta, that more than
+    ``rate`` of its serves are stale, whoever they were for: a rule names questions and not users.
+    Where no serve was stale, all cells count.
     """
     stale = cells.stale > 0
-    changing = np.unique(cells.lane[stale])
+    changing = np.unique(cells.asked[stale])
     if not len(changing):
         return Cut(np.ones(len(cells.serves), dtype=np.bool_), changing)
     counted = cells.block > 0
-    nth = np.minimum(np.searchsorted(changing, cells.lane), len(changing) - 1)
-    those = np.flatnonzero(changing[nth] == cells.lane)
+    nth = np.minimum(np.searchsorted(changing, cells.asked), len(changing) - 1)
+    those = np.flatnonzero(changing[nth] == cells.asked)
     width = int(cells.block[those].max()) + 1
     slot, size = nth[those] * width + cells.block[those], len(changing) * width
 
@@ -183,7 +196,8 @@ def cut(cells: Cells, rate: float, delta: float) -> Cut:
     before = np.zeros_like(volatile)
     before[:, 1:] = volatile[:, :-1]
     counted[those] &= ~before.ravel()[slot]
-    return Cut(counted, changing[volatile[:, -1]])
+    lanes = cells.lane[those][volatile[:, -1][nth[those]]]
+    return Cut(counted, np.unique(lanes))
 
 
 def counted_tally(cells: Cells, rate: float, delta: float) -> Tally:

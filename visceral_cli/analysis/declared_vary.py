@@ -60,8 +60,9 @@ def check_declared_vary(
     One pair with different results refutes the declaration: another argument decides the result.
     """
     identity = arguments.calls.identity
-    apart = np.where(identity < 0, len(identity) + np.arange(len(identity)), identity)
-    pairs = find_pairs(arguments, apart.astype(np.uint64), writers, within_ns=NEAR_NS)
+    alone = np.where(identity < 0, len(identity) + np.arange(len(identity)), identity)
+    apart = arguments.only_within(alone).apart
+    pairs = find_pairs(arguments, apart, writers, within_ns=NEAR_NS)
     if not pairs.differing:
         return None
     names, pair = _culprits(arguments, pairs)

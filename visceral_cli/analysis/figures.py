@@ -330,28 +330,75 @@ class InvalidationFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class SharingFigures:
-    """Who may share the results of one tool, and why.
+class SharingStep:
+    """What calls tell of letting results pass between users; or runs, sessions, services.
 
     Pairs are consecutive calls of one identity, at most an hour apart, whose results are known.
+    Serves are those of a replay whose stored and real call were made for different users.
+    """
+
+    between: str
+    """``run``, ``session``, ``user`` or ``service``: results pass between different ones ..."""
+    within: str
+    """... within one of these: ``session``, ``user``, ``service``; or ``all``."""
+    verdict: str
+    """``depends``: answers depend on it. ``proven``, or within one user just ``compared``: it may
+    be; ``said``: the settings say so. ``implied`` by a wider step. ``not-proven``."""
+    pairs: int
+    """Pairs of different users ..."""
+    differing: int
+    """... and those of them with different results."""
+    pairs_of_one: int
+    """Pairs of one user ..."""
+    differing_of_one: int
+    """... and those of them with different results."""
+    differing_rate_at_most: float
+    """With the user's confidence, at most this share of pairs of different users differs."""
+    serves: int | None = None
+    """Serves that were counted, where it may be."""
+    stale: int | None = None
+    stale_rate_at_most: float | None = None
+    """With the user's confidence, at most this share of such serves is stale."""
+    freshness_seconds: float | None = None
+    """How old a result may be that passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElsewhereFigures:
+    """What writes of other runs do to the results of one tool, at the freshness of its rules.
+
+    Figures are of the serves of the freshness's proof that have such a write between them, by a
+    call that would share the result.
     """
 
     namespace: str
     tool: str
     kind: str
+    serves: int
+    stale: int
+    effective_observations: float
+    stale_rate_at_most: float
+    harmless: bool
+    """Whether that is tolerated, and no writer was found to change its results: then writes of
+    other runs void nothing. Otherwise they do, within the scope of the rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharingFigures:
+    """Who may share the results of one tool, and why."""
+
+    namespace: str
+    tool: str
+    kind: str
     scope: str
-    """``run``, ``session``, ``user`` or ``all`` (of its namespace)."""
+    """``run``, ``session``, ``user``, ``service`` or ``all`` (of its namespace)."""
     judged: bool
     """Whether the spans name users, or the settings say that answers do not depend on them."""
     why: str
     users: int
     """Users named on its calls."""
-    pairs_of_users: int
-    """Pairs of calls of different users ..."""
-    differing_of_users: int
-    """... and those of them with different results."""
-    pairs_of_one_user: int
-    differing_of_one_user: int
+    steps: tuple[SharingStep, ...]
+    """From the narrowest scope on, those that were looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,3 +448,5 @@ class VaryFigures:
     """Pairs with equal results."""
     counter_examples: tuple[Example, ...]
     """Pairs with different results."""
+    within: str = "all"
+    """``user``: results were compared within one user, as those of others do differ."""

@@ -141,16 +141,19 @@ def _disjoint_arguments(store: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
 
 
 def _near_duplicates(store: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    for namespace, tool, _, texts, calls in store.execute(
+    ways = ("letter case", "white space", "Unicode form", "1 and 1.0")
+    for namespace, tool, _, questions, texts, calls, *differ, first_calls in store.execute(
         "SELECT * FROM _near_duplicate"
     ).fetchall():
+        named = name_table(store, np.array(first_calls)).to_pylist()
+        how = ", ".join(way for way, does in zip(ways, differ, strict=True) if does)
+        asked = "one question" if questions == 1 else f"{questions} questions"
         yield Finding(
             kind=FindingKind.NEAR_DUPLICATE,
             namespace=namespace,
             tool=tool,
-            message=(
-                f"{texts} arguments differ from another only in letter case, white space, "
-                "Unicode form or as 1 differs from 1.0"
-            ),
+            message=f"{texts} spellings of {asked}, kept apart: they differ only in {how}",
             calls=calls,
+            trace_ids=tuple(dict.fromkeys(name["trace_id"] for name in named)),
+            span_ids=tuple(name["span_id"] for name in named),
         )

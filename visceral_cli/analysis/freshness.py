@@ -8,7 +8,6 @@ Hochberg 1995).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +16,12 @@ import numpy as np
 
 from visceral_cli.analysis import binomial
 from visceral_cli.analysis.candidates import block_of, measure_curve, with_identity
+from visceral_cli.analysis.change_pattern import (
+    ChangePattern,
+    SharedChanges,
+    expected_moments,
+    find_change_pattern,
+)
 from visceral_cli.analysis.comparison import Compared, Cut, compare, cut
 from visceral_cli.analysis.history import Codes, Flags, Places, ToolCalls, Writers
 from visceral_cli.analysis.lanes import Lanes, lay_out
@@ -57,7 +62,7 @@ class IdentityEvidence:
     volatile: Flags
     """Whether it has shown to change too often: excluded."""
     in_scope: Flags
-    """Whether a rule names it: it has a counted serve and is not excluded."""
+    """Whether a rule names it: its question has a counted serve and is not excluded."""
 
     @property
     def included(self) -> Codes:
@@ -96,11 +101,24 @@ class Bound:
     identities: IdentityEvidence
     old_half: OldHalf
     shared_change_rate: float
-    """The share of stale serves that remains possible if all identities change at once."""
+    """The share of stale serves that remains possible if identities change at once: all of them,
+    or as many as were seen to."""
     clocks_differ: bool
     """The freshness is under 5 s and calls of one identity come from several hosts."""
     instability: Instability | None
+    changes: ChangePattern
+    tolerated_rate: float
+    """The share of stale serves that the user allows."""
     curve: StaleCurve
+
+    @property
+    def late_stale_rate(self) -> float | None:
+        """Return the share of stale serves if results go on to change as fast as at the end.
+
+        ``None``: they changed no faster then.
+        """
+        late = self.changes.late
+        return None if late is None else min(1.0, self.stale_rate_bound * late.factor)
 
     @property
     def freshness_seconds(self) -> float:
@@ -200,6 +218,7 @@ def conclude(
     delta = allowed_error(settings)
     enough = observations_needed(0, settings.max_stale_rate, delta, anytime=settings.anytime)
     pooled = binomial.effective(_by_question(calls, identities)) >= enough
+    changes = find_change_pattern(calls, lanes, freshness_ns, detail.cut.volatile, delta)
     return Bound(
         freshness_ns=freshness_ns,
         stale_rate_bound=point.bound_at(level),
@@ -208,9 +227,13 @@ def conclude(
         point=point,
         identities=identities,
         old_half=detail.old_half(freshness_ns, settings),
-        shared_change_rate=shared_change_rate(freshness_ns, curve.span_ns, delta),
+        shared_change_rate=shared_change_rate(
+            freshness_ns, curve.span_ns, delta, seen=changes.shared
+        ),
         clocks_differ=freshness_ns < _CLOCK_NOTE_NS and _has_several_hosts(calls, lanes),
         instability=find_instability(lanes, settings),
+        changes=changes,
+        tolerated_rate=settings.max_stale_rate,
         curve=curve,
     )
 
@@ -258,14 +281,21 @@ def _no_bound(
     )
 
 
-def shared_change_rate(freshness_ns: int, span_ns: int, delta: float) -> float:
-    """Return the share of stale serves that is not ruled out if all identities change together.
+def shared_change_rate(
+    freshness_ns: int, span_ns: int, delta: float, *, seen: SharedChanges | None = None
+) -> float:
+    """Return the share of stale serves that is not ruled out if identities change together.
 
     Then only the time span is evidence: changes that come at random and were not seen once in the
     span come, at confidence 1 - delta, at most ``-ln(delta)`` times in it, and each makes half a
-    freshness of serves stale.
+    freshness of serves stale. Those that were seen come oftener, but not to every identity.
     """
-    return -math.log(delta) / 2 * freshness_ns / span_ns if span_ns else 1.0
+    if not span_ns:
+        return 1.0
+    moments = expected_moments(0, delta)
+    if seen is not None:
+        moments = max(moments, expected_moments(seen.moments, delta) * seen.share)
+    return min(1.0, moments / 2 * freshness_ns / span_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +319,8 @@ class _Detail:
         counted = np.add.reduceat(cells.serves * self.cut.counted, first)
         lane = cells.lane[first]
         volatile = np.isin(lane, self.cut.volatile)
+        asked, nth = np.unique(cells.asked[first], return_inverse=True)
+        counted_of_question = np.bincount(nth, weights=counted, minlength=len(asked))[nth]
         row = self.compared.lanes.row[np.searchsorted(self.compared.lanes.lane, lane)]
         return IdentityEvidence(
             identity=calls.identity[row],
@@ -296,7 +328,7 @@ class _Detail:
             stale=np.add.reduceat(cells.stale, first),
             counted_serves=counted,
             volatile=volatile,
-            in_scope=(counted > 0) & ~volatile,
+            in_scope=(counted_of_question > 0) & ~volatile,
         )
 
     def old_half(self, freshness_ns: int, settings: FreshnessSettings) -> OldHalf:

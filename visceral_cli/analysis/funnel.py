@@ -19,14 +19,16 @@ def find_funnel(
     tree: SpanTree,
     proven: Times,
     serving: Serving,
+    voided: Flags | None = None,
 ) -> tuple[FunnelStep, ...]:
     """Return the steps; each counts the calls of the step before that pass one test more.
 
     ``proven`` is the freshness in nanoseconds that the traces prove for each identity, declared or
-    not (`freshness_by_identity`); ``serving`` is what the proposed rules serve. Only the last step
+    not (`freshness_by_identity`); ``serving`` is what the proposed rules serve; ``voided`` are the
+    calls whose stored result a write of another run has voided (`elsewhere`). Only the last step
     stands for itself: it also holds the calls that would have been served a stale result.
     """
-    steps = _steps(calls, verdicts, proven)
+    steps = _steps(calls, verdicts, proven, voided)
     avoidable = np.zeros(len(calls), np.bool_)
     avoidable[serving.served] = True
     steps["avoidable"] = avoidable
@@ -44,7 +46,9 @@ def find_funnel(
     )
 
 
-def _steps(calls: CallColumns, verdicts: CallVerdicts, proven: Times) -> dict[str, Flags]:
+def _steps(
+    calls: CallColumns, verdicts: CallVerdicts, proven: Times, voided: Flags | None
+) -> dict[str, Flags]:
     source = verdicts.source
     same = (source >= 0) & (calls.content >= 0) & (calls.content == calls.content[source])
     age_ns = calls.start_ns - calls.start_ns[source]
@@ -55,6 +59,8 @@ def _steps(calls: CallColumns, verdicts: CallVerdicts, proven: Times) -> dict[st
     same_result = repeats & same
     within_freshness = same_result & fresh
     not_voided = within_freshness & ~verdicts.is_(Verdict.AFTER_WRITER)
+    if voided is not None:
+        not_voided &= ~voided
     return {
         "calls": everything,
         "repeats": repeats,

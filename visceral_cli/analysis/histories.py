@@ -56,6 +56,7 @@ def tool_calls(
         content=calls.content[rows],
         host=calls.service[rows],
         declared_freshness_seconds=facts.freshness_cap_seconds,
+        tool=facts.name.tool,
     )
 
 

@@ -6,10 +6,12 @@ numbers that stand for hashes and ids; -1 stands for "none".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from visceral_cli.contract.narrowing import voids
 
 Codes = npt.NDArray[np.int32]
 Times = npt.NDArray[np.int64]
@@ -41,6 +43,8 @@ class ToolCalls:
     question: Codes | None = None
     """What was asked, where results are not shared by all who ask it and ``identity`` therefore
     also says who did; ``None``: just the identity."""
+    tool: str | None = None
+    """The name of the tool, by which writers declare what they void; ``None``: all void it."""
 
     def __post_init__(self) -> None:
         """Refuse columns of unequal length and rows out of order."""
@@ -55,6 +59,30 @@ class ToolCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """What writers declare to void, one element per writer in the order they were given."""
+
+    run: Codes
+    start_ns: Times
+    end_ns: Times
+    code: Codes
+    """A place in ``texts``; -1: nothing is declared."""
+    texts: tuple[str, ...]
+    known: dict[frozenset[int], Writers] = field(default_factory=dict)
+    """Those already asked for, by the codes that void."""
+
+    def of_tool(self, tool: str) -> Writers:
+        """Return the writers that void results of a tool."""
+        naming = frozenset(code for code, text in enumerate(self.texts) if voids(text, tool))
+        if naming not in self.known:
+            those = np.append([code in naming for code in range(len(self.texts))], True)[self.code]
+            self.known[naming] = find_writers(
+                self.run[those], self.start_ns[those], self.end_ns[those]
+            )
+        return self.known[naming]
+
+
+@dataclass(frozen=True, slots=True)
 class Writers:
     """All calls of writing tools, made ready by ``find_writers``; in order of (run, start)."""
 
@@ -65,10 +93,42 @@ class Writers:
     """run * (writers + 1) + rank of the start among ``start_ns``, from 1; ascending."""
     latest_end_ns: Times
     """The latest end among this writer and those of its run that started before."""
+    declared: Declared | None = None
+    """``None``: no writer says that it voids less than everything."""
+
+    def of_tool(self, tool: str | None) -> Writers:
+        """Return those that void results of a tool by what they declare; all without a name."""
+        return self if self.declared is None or tool is None else self.declared.of_tool(tool)
 
 
-def find_writers(run: Codes, start_ns: Times, end_ns: Times) -> Writers:
-    """Return the writers, given in any order, whatever their outcome was."""
+@dataclass(frozen=True, slots=True)
+class WriterEnds:
+    """For each row of ``ToolCalls``, when the last write ended that voids for it.
+
+    `NEVER_NS` where there is none.
+    """
+
+    by_start_ns: Times
+    """Of the writes that had begun when the call did ..."""
+    by_end_ns: Times
+    """... and of those that had when it ended."""
+
+
+def find_writers(
+    run: Codes,
+    start_ns: Times,
+    end_ns: Times,
+    *,
+    declared: Codes | None = None,
+    texts: tuple[str, ...] = (),
+) -> Writers:
+    """Return the writers, given in any order, whatever their outcome was.
+
+    ``declared``: what each declares to void, a place in ``texts`` or -1; ``None``: nothing at all.
+    """
+    narrowed = None
+    if declared is not None and (declared >= 0).any():
+        narrowed = Declared(run, start_ns, end_ns, declared, texts)
     count = len(run)
     by_time = np.argsort(start_ns, kind="stable")
     rank = np.empty(count, dtype=np.int64)
@@ -80,7 +140,7 @@ def find_writers(run: Codes, start_ns: Times, end_ns: Times) -> Writers:
     sorted_ends = np.sort(ends)
     floor = run[order].astype(np.int64) * (count + 1)
     latest = np.maximum.accumulate(floor + np.searchsorted(sorted_ends, ends)) - floor
-    return Writers(start_ns[by_time], run[order], key[order], sorted_ends[latest])
+    return Writers(start_ns[by_time], run[order], key[order], sorted_ends[latest], narrowed)
 
 
 def latest_writer_end(writers: Writers, run: Codes, at_ns: Times) -> Times:
@@ -101,3 +161,17 @@ def latest_writer_end(writers: Writers, run: Codes, at_ns: Times) -> Times:
     known = (place >= 0) & (writers.run[place] == run)
     latest[row[known]] = writers.latest_end_ns[place[known]]
     return latest
+
+
+def writer_ends(calls: ToolCalls, writers: Writers | WriterEnds | None) -> WriterEnds | None:
+    """Return what voids for each of the calls; ``None`` where nothing ever does."""
+    if writers is None or isinstance(writers, WriterEnds):
+        return writers
+    writers = writers.of_tool(calls.tool)
+    if not len(writers.run):
+        return None
+    # Asked in order of time, which searches faster.
+    return WriterEnds(
+        by_start_ns=latest_writer_end(writers, calls.run, calls.start_ns),
+        by_end_ns=latest_writer_end(writers, calls.run, np.maximum(calls.start_ns, calls.end_ns)),
+    )

@@ -2,8 +2,11 @@
 
 "Clear ``get_order`` when ``update_order`` has the same ``order_id``" needs two things: results
 change after such writes more often than otherwise, and hardly ever after writes of other values.
-Writes count whatever trace they are in, as results are shared across traces. Until such a proposal
-is taken up, a write voids everything that its run has stored.
+Writes count whatever trace they are in, also where results are not shared across traces: what
+another run writes changes the world for all. A result that was read beside the writer may be from
+before or after the write, so no pair begins with it, nor with one read beside any writer of its own
+run. Until such a proposal is taken up, by a writer that declares ``invalidates``, a write voids
+everything in reach (`barriers`).
 """
 
 from __future__ import annotations
@@ -23,9 +26,17 @@ from visceral_cli.analysis.argument_values import (
 )
 from visceral_cli.analysis.columns import CallColumns
 from visceral_cli.analysis.figures import Finding, FindingKind, InvalidationFigures
-from visceral_cli.analysis.history import Codes, Flags, Places, find_writers, latest_writer_end
+from visceral_cli.analysis.history import (
+    Codes,
+    Flags,
+    Places,
+    Writers,
+    find_writers,
+    latest_writer_end,
+)
 from visceral_cli.analysis.stale_curve import allowed_error
-from visceral_cli.analysis.tools import ToolFacts
+from visceral_cli.analysis.tools import ToolFacts, ToolName
+from visceral_cli.analysis.writers import writers_of
 from visceral_cli.settings import FreshnessSettings, Settings
 
 _NEAR_NS = 3600 * 1_000_000_000
@@ -73,9 +84,10 @@ def learn_invalidations(
     writes = list(_writes(store, calls, keys))
     if not writes:
         return []
+    everyone = writers_of(calls)
     found = [
         best
-        for pairs in _pairs(store, calls, keys)
+        for pairs in _pairs(store, calls, keys, everyone)
         for wrote in writes
         if wrote.facts.name.namespace == pairs.facts.name.namespace
         for best in [_best(calls, pairs, wrote, settings.freshness)]
@@ -96,6 +108,11 @@ def findings_of(found: list[InvalidationFigures]) -> Iterator[Finding]:
             message=in_words(one),
             calls=one.matching,
         )
+
+
+def tools_changed(found: list[InvalidationFigures]) -> frozenset[ToolName]:
+    """Return the tools whose results change after some writer, whether proven or not."""
+    return frozenset(ToolName(one.namespace, one.tool, one.kind) for one in found)
 
 
 def in_words(found: InvalidationFigures) -> str:
@@ -122,7 +139,9 @@ def _writes(store: duckdb.DuckDBPyConnection, calls: CallColumns, keys: Keys) ->
             yield _Writes(calls.tools[code], rows, values)
 
 
-def _pairs(store: duckdb.DuckDBPyConnection, calls: CallColumns, keys: Keys) -> Iterator[_Pairs]:
+def _pairs(
+    store: duckdb.DuckDBPyConnection, calls: CallColumns, keys: Keys, writers: Writers
+) -> Iterator[_Pairs]:
     known = calls.timed & calls.ran & ~calls.failed & ~calls.writer & (keys != 0)
     rows = np.flatnonzero(known & (calls.identity >= 0) & (calls.content >= 0))
     rows = rows[np.argsort(calls.identity[rows], kind="stable")]
@@ -130,6 +149,9 @@ def _pairs(store: duckdb.DuckDBPyConnection, calls: CallColumns, keys: Keys) -> 
     near = calls.identity[earlier] == calls.identity[later]
     near &= calls.start_ns[later] - calls.start_ns[earlier] <= _NEAR_NS
     earlier, later = earlier[near], later[near]
+    beside = latest_writer_end(writers, calls.run[earlier], calls.end_ns[earlier])
+    alone = beside < calls.start_ns[earlier]
+    earlier, later = earlier[alone], later[alone]
     changed = calls.content[earlier] != calls.content[later]
     tool = calls.tool[later]
     for code in np.flatnonzero(np.bincount(tool[changed]) >= _MIN_CHANGES).tolist():
@@ -150,6 +172,7 @@ def _best(
 ) -> InvalidationFigures | None:
     """Return the shared value after which most results change, if results do change after it."""
     everything = np.zeros(len(wrote.rows), np.int32)
+    pairs = _not_begun_beside(calls, pairs, wrote)
     last = _last_write_end(
         calls, wrote.rows, everything, pairs, np.zeros(len(pairs.later), np.int32)
     )
@@ -174,6 +197,25 @@ def _best(
             one.writer_argument,
         ),
         default=None,
+    )
+
+
+def _not_begun_beside(calls: CallColumns, pairs: _Pairs, wrote: _Writes) -> _Pairs:
+    """Return the pairs whose first call ran beside no write of this writer."""
+    anywhere = np.zeros(len(wrote.rows), np.int32)
+    writers = find_writers(anywhere, calls.start_ns[wrote.rows], calls.end_ns[wrote.rows])
+    ends = latest_writer_end(
+        writers, np.zeros(len(pairs.earlier), np.int32), calls.end_ns[pairs.earlier]
+    )
+    alone = ends < calls.start_ns[pairs.earlier]
+    if alone.all():
+        return pairs
+    return _Pairs(
+        pairs.facts,
+        pairs.earlier[alone],
+        pairs.later[alone],
+        pairs.changed[alone],
+        {name: column[alone] for name, column in pairs.values.items()},
     )
 
 

@@ -17,9 +17,11 @@ from visceral_cli.analysis.declared_vary import (
 )
 from visceral_cli.analysis.figures import Finding, FindingKind, VaryFigures
 from visceral_cli.analysis.history import Writers
+from visceral_cli.analysis.scopes import Who, read_who
 from visceral_cli.analysis.tools import ToolFacts, ToolName
 from visceral_cli.analysis.vary import MIN_CALLS, MIN_DISTINCT
 from visceral_cli.analysis.vary_proof import propose_vary
+from visceral_cli.contract.rule import Sharing
 from visceral_cli.settings import Settings
 
 
@@ -57,9 +59,10 @@ def _finding(found: VaryFigures) -> Finding:
 def in_words(found: VaryFigures) -> str:
     """Return a proposal as one sentence."""
     vary = f"vary = [{', '.join(json.dumps(name) for name in found.vary)}]"
+    for_one = "" if found.within == "all" else f" of one {found.within}"
     differing = "none" if not found.differing else f"{found.differing:,}"
     pairs = (
-        f"{found.pairs:,} pairs differ only in {', '.join(found.left_out)}, "
+        f"{found.pairs:,} pairs{for_one} differ only in {', '.join(found.left_out)}, "
         f"{differing} in the result"
     )
     if not found.proven:
@@ -82,6 +85,7 @@ def judge_arguments(
     if settings.find_vary is False or not _keeps_arguments(store):
         return ArgumentJudgement()
     define_views(store)
+    who = read_who(store, calls) if settings.answers_depend_on_who else None
     declared = declared_vary(store, settings.extract.tools)
     refuted: list[UnkeyedArgument] = []
 
@@ -90,13 +94,20 @@ def judge_arguments(
             if arguments.facts.name not in declared:
                 yield arguments
                 continue
-            wrong = check_declared_vary(store, arguments, writers)
+            wrong = check_declared_vary(store, _of_one_user(arguments, who), writers)
             if wrong is not None:
                 refuted.append(wrong)
 
-    found = propose_vary(store, undeclared(), writers, settings.freshness)
+    found = propose_vary(store, undeclared(), who, writers, settings.freshness)
     found.sort(key=lambda one: (-one.more_reusable, -one.pairs, one.namespace, one.tool, one.kind))
     return ArgumentJudgement(tuple(found), tuple(refuted))
+
+
+def _of_one_user(arguments: ArgumentValues, who: Who | None) -> ArgumentValues:
+    """Keep users apart: what differs between them, they may themselves explain."""
+    if who is None or not (who.user[arguments.rows] >= 0).any():
+        return arguments
+    return arguments.only_within(who.of(arguments.rows).within(Sharing.USER))
 
 
 def _keeps_arguments(store: duckdb.DuckDBPyConnection) -> bool:

@@ -20,8 +20,9 @@ from visceral_cli.analysis.history import (
     Places,
     Times,
     ToolCalls,
+    WriterEnds,
     Writers,
-    latest_writer_end,
+    writer_ends,
 )
 
 _NO_GAP = np.iinfo(np.int64).max
@@ -64,10 +65,12 @@ class Lanes:
     """Whether any lane has two results; may be true where only an unknown one differs."""
     longest_ns: int
     """The longest duration of a storable call."""
+    question: Codes | None = None
+    """By lane, what was asked, where several lanes are one question (`ToolCalls.question`)."""
 
 
-def lay_out(calls: ToolCalls, writers: Writers | None = None) -> Lanes:
-    """Return the lanes of ``calls``, under the writers of all tools."""
+def lay_out(calls: ToolCalls, writers: Writers | WriterEnds | None = None) -> Lanes:
+    """Return the lanes of ``calls``, under the writers of all tools or what these void."""
     rows = _rows_of_repeated_identities(calls.identity)
     count = len(rows)
     # Sorting this one number sorts by identity and then by time; it also finds a moment in a lane.
@@ -89,12 +92,10 @@ def lay_out(calls: ToolCalls, writers: Writers | None = None) -> Lanes:
 
     storable = content >= 0
     voided = np.full(count, -1)
-    if writers is not None and len(writers.run):
-        # Asked in order of time, which searches faster.
-        ends = np.maximum(calls.start_ns, calls.end_ns)
-        beside = latest_writer_end(writers, calls.run, ends) >= calls.start_ns
-        storable &= ~beside[row]
-        writer_end = latest_writer_end(writers, calls.run, calls.start_ns)[row]
+    written = writer_ends(calls, writers)
+    if written is not None:
+        storable &= ~(written.by_end_ns >= calls.start_ns)[row]
+        writer_end = written.by_start_ns[row]
         touched, voided_until = _last_voided(moments, writer_end)
         voided[touched] = voided_until
         # A call for which all earlier results are void, and which is stored before the next call
@@ -113,6 +114,7 @@ def lay_out(calls: ToolCalls, writers: Writers | None = None) -> Lanes:
         finished=finished,
         voided=voided,
         freshness_ns=_NO_GAP - 1,
+        question=None if calls.question is None else calls.question[row[first]],
     )
 
 
@@ -139,6 +141,7 @@ def narrow(lanes: Lanes, freshness_ns: int) -> Lanes:
         finished=before[lanes.finished[place]],
         voided=before[lanes.voided[place] + 1] - 1,
         freshness_ns=freshness_ns,
+        question=lanes.question,
     )
 
 
@@ -155,6 +158,7 @@ def _lanes(
     finished: Places,
     voided: Places,
     freshness_ns: int,
+    question: Codes | None,
 ) -> Lanes:
     """Add what follows from the columns, for no freshness above this one."""
     count = len(row)
@@ -186,6 +190,7 @@ def _lanes(
         unknown=bool((content < 0).any()),
         changing=bool(((content[1:] != content[:-1]) & (lane[1:] == lane[:-1])).any()),
         longest_ns=int(duration_ns[storable].max(initial=0)),
+        question=question,
     )
 
 

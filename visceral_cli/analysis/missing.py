@@ -93,7 +93,7 @@ def _unguarded(curve: StaleCurve, _level: float, settings: FreshnessSettings) ->
     if not proven:
         return None
     point = min(proven, key=lambda each: (len(each.failed_guards), each.freshness_ns))
-    return Lack(_guards(curve, point, settings), point)
+    return Lack(missing_guards(curve, point, settings), point)
 
 
 def _too_few(curve: StaleCurve, settings: FreshnessSettings) -> Lack:
@@ -101,7 +101,7 @@ def _too_few(curve: StaleCurve, settings: FreshnessSettings) -> Lack:
     served = [point for point in curve.points if point.serves]
     candidates = [point for point in served if point.supported] or served
     point = max(candidates, key=lambda each: (each.counted_observations, -each.freshness_ns))
-    return Lack((_evidence(point, settings), *_guards(curve, point, settings)), point)
+    return Lack((_evidence(point, settings), *missing_guards(curve, point, settings)), point)
 
 
 def _evidence(point: CurvePoint, settings: FreshnessSettings) -> Missing:
@@ -127,9 +127,10 @@ def _observations(point: CurvePoint) -> str:
     return f"{stale:g} stale of {seen} observation{'' if seen == 1 else 's'}"
 
 
-def _guards(
+def missing_guards(
     curve: StaleCurve, point: CurvePoint, settings: FreshnessSettings
 ) -> tuple[Missing, ...]:
+    """Return what the guards miss that fail at a candidate."""
     return tuple(_guard(guard, curve, point, settings) for guard in point.failed_guards)
 
 

@@ -1,8 +1,8 @@
 """One pass over all calls under all rules together: which calls would have been served.
 
 A call whose identity a rule covers is served if the newest stored result of its identity is fresh
-and no writer of the call's run voids it; else it runs. A call inside of a served call is absorbed:
-it would not have run, so it stores nothing and voids nothing.
+and no writer within reach voids it (`barriers`); else it runs. A call inside of a served call is
+absorbed: it would not have run, so it stores nothing and voids nothing.
 
 Every tool is replayed by itself; what was served tells which calls are absorbed, and if that
 changes anything for a tool, all are replayed without these. A decision depends on earlier ones
@@ -13,22 +13,24 @@ what one pass in order of time would have decided.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from visceral_cli.analysis.barriers import Barriers
 from visceral_cli.analysis.columns import NONE, CallColumns
 from visceral_cli.analysis.freshness import Bound, Scope
 from visceral_cli.analysis.histories import ToolHistory, histories
-from visceral_cli.analysis.history import Codes, Flags, Places, Times, Writers
+from visceral_cli.analysis.history import Codes, Places, Times, WriterEnds
 from visceral_cli.analysis.in_flight import first_end_of_running, running_beside
 from visceral_cli.analysis.lanes import lay_out
 from visceral_cli.analysis.replay import replay
+from visceral_cli.analysis.scopes import Who
 from visceral_cli.analysis.spans import SpanTree
-from visceral_cli.analysis.writers import writers_of
+from visceral_cli.contract.rule import Sharing
 
 _MAX_ROUNDS = 100
 """Calls are seldom inside of each other more than a few deep. Only a trace that says a call began
@@ -87,8 +89,17 @@ def freshness_by_identity(calls: CallColumns, permissions: Sequence[Permission])
     return freshness
 
 
-def serve_calls(calls: CallColumns, tree: SpanTree, freshness: Times) -> Serving:
+def serve_calls(
+    calls: CallColumns,
+    tree: SpanTree,
+    freshness: Times,
+    who: Who | None = None,
+    reach: Mapping[int, Sharing] | None = None,
+) -> Serving:
     """Return what stored results would have answered; ``freshness`` as `freshness_by_identity`.
+
+    ``reach``: by tool code, how far writes of other runs void its results, which takes ``who``; not
+    at all for tools without one.
 
     A call that the runtime answered and ran as well, to compare the two, is not counted as served:
     it would run again.
@@ -100,7 +111,9 @@ def serve_calls(calls: CallColumns, tree: SpanTree, freshness: Times) -> Serving
     absorbed = np.zeros(len(calls), np.bool_)
     matters = calls.writer | (allowed >= 0)
     for _ in range(_MAX_ROUNDS if (allowed >= 0).any() else 0):
-        _serve_all(calls, np.where(absorbed, NONE, allowed), absorbed, source, waiting_ns)
+        barriers = Barriers.of(calls, who, without=absorbed)
+        may_serve = np.where(absorbed, NONE, allowed)
+        _serve_all(calls, may_serve, barriers, reach or {}, source, waiting_ns)
         inside = tree.within((source >= 0) & ~calls.verified)
         settled = np.array_equal(inside & matters, absorbed & matters)
         absorbed = inside
@@ -121,22 +134,27 @@ def store_serving(store: duckdb.DuckDBPyConnection, serving: Serving) -> None:
 
 
 def _serve_all(
-    calls: CallColumns, allowed: Times, absorbed: Flags, source: Places, waiting_ns: Times
+    calls: CallColumns,
+    allowed: Times,
+    barriers: Barriers,
+    reach: Mapping[int, Sharing],
+    source: Places,
+    waiting_ns: Times,
 ) -> None:
     """Replay every tool, and write what came of it into ``source`` and ``waiting_ns``."""
     source[:] = NONE
     waiting_ns[:] = NONE
-    writers = writers_of(calls, without=absorbed)
     for history in histories(calls):
         if (allowed[history.rows] >= 0).any():
-            _serve_tool(history, writers, allowed[history.rows], source, waiting_ns)
+            ends = barriers.of_history(history.rows, reach.get(history.code, Sharing.RUN))
+            _serve_tool(history, ends, allowed[history.rows], source, waiting_ns)
 
 
 def _serve_tool(
-    history: ToolHistory, writers: Writers, allowed: Times, source: Places, waiting_ns: Times
+    history: ToolHistory, ends: WriterEnds, allowed: Times, source: Places, waiting_ns: Times
 ) -> None:
     identity = np.where(allowed >= 0, history.calls.identity, NONE).astype(np.int32)
-    lanes = lay_out(dataclasses.replace(history.calls, identity=identity), writers)
+    lanes = lay_out(dataclasses.replace(history.calls, identity=identity), ends)
     rows = history.rows[lanes.row]
     serves = replay(lanes, int(allowed.max()))
     source[rows[serves.call]] = rows[serves.source]

@@ -1,40 +1,34 @@
-"""Who may share a result of a tool: the widest scope in which equal identities are proven equal.
+"""Who may share a result of a tool: the widest scope in which equal questions got equal answers.
 
-Whether an answer depends on who asks cannot be seen where the spans name nobody: then a result is
-shared within a session or a run only. Where they do, sharing across users is proven like a
-freshness, by the serves whose stored and real call were made for different users.
+The scopes are a run, a session, a user, a service and all of the namespace, each within the next.
+A step from one to the next is judged by the calls that it brings together. Where answers depend on
+it (`dependence`), the scope stays below. Across users and services a step has to be proven like a
+freshness, by the serves across it alone. Within one user it is enough that serves across it were
+compared, in as many results and runs as any freshness asks for, and that no more of them were stale
+than is tolerated: the freshness itself is then proven on all serves of the scope. Where no span
+names a user, nothing is shared beyond a session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-import duckdb
 import numpy as np
 
-from visceral_cli.analysis import binomial
-from visceral_cli.analysis.candidates import SECOND_NS, measure_curve
-from visceral_cli.analysis.columns import NONE, CallColumns
-from visceral_cli.analysis.figures import SharingFigures
+from visceral_cli.analysis.candidates import measure_curve
+from visceral_cli.analysis.columns import CallColumns, Numbers
+from visceral_cli.analysis.dependence import Answers, compare_answers
+from visceral_cli.analysis.figures import SharingFigures, SharingStep
 from visceral_cli.analysis.histories import ToolHistory, histories
-from visceral_cli.analysis.history import Codes, Flags, Places, ToolCalls, Writers
-from visceral_cli.analysis.missing import what_is_missing
-from visceral_cli.analysis.stale_curve import allowed_error, climb
+from visceral_cli.analysis.history import ToolCalls, Writers
+from visceral_cli.analysis.scopes import Who, split_identities
+from visceral_cli.analysis.sharing_words import NOBODY, SAID, depends, not_taken, taken
+from visceral_cli.analysis.stale_curve import CurvePoint, StaleCurve, allowed_error, climb
 from visceral_cli.contract.rule import Sharing
 from visceral_cli.settings import FreshnessSettings, Settings
-from visceral_cli.store.database import run_file
 
-_NEAR_NS = 3600 * SECOND_NS
-_BATCH_ROWS = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class Who:
-    """For whom each call was made, by row; `NONE` where it is not known."""
-
-    user: Codes
-    session: Codes
+_WITHIN_A_USER = frozenset({Sharing.SESSION, Sharing.USER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +41,77 @@ class ToolSharing:
     """The greatest age at which sharing this widely is proven; ``None``: nothing limits it."""
 
 
-def read_who(store: duckdb.DuckDBPyConnection, calls: int) -> Who:
-    """Return what the spans say of the users and sessions of all calls."""
-    run_file(store, "visceral_cli.analysis", "sharing.sql")
-    user, session = np.zeros(calls, np.uint64), np.zeros(calls, np.uint64)
-    for batch in store.sql("SELECT * FROM _call_who").to_arrow_reader(_BATCH_ROWS):
-        rows = batch.column("call_key").to_numpy()
-        user[rows] = batch.column("user_key").to_numpy()
-        session[rows] = batch.column("session_key").to_numpy()
-    return Who(_codes(user), _codes(session))
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """From one scope to the next wider one."""
+
+    inner: Sharing
+    outer: Sharing
+    answers: Answers
 
 
-def _codes(keys: np.ndarray) -> Codes:
-    known, codes = np.unique(keys, return_inverse=True)
-    first = 1 if len(known) and known[0] == 0 else 0
-    return (codes - first).astype(np.int32)
+@dataclass(frozen=True, slots=True)
+class _Widest:
+    """The widest scope."""
+
+    scope: Sharing
+    why: str
+    longest_seconds: float | None = None
+    steps: tuple[SharingStep, ...] = ()
+    """Those that were looked at, narrowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """The calls of one tool that only reads, and all that judging its steps takes."""
+
+    calls: ToolCalls
+    who: Who
+    writers: Writers
+    settings: FreshnessSettings
+    said_for_all: bool
+    """Whether the user said that answers do not depend on who asks."""
+    within: dict[Sharing, Numbers] = field(default_factory=dict)
+
+    @property
+    def delta(self) -> float:
+        return allowed_error(self.settings)
+
+    @property
+    def names_users(self) -> bool:
+        return bool((self.who.user >= 0).any())
+
+    def scopes(self) -> list[Sharing]:
+        """Return the scopes that these calls can be held to, narrowest first."""
+        found = [Sharing.RUN]
+        if (self.who.session >= 0).any():
+            found.append(Sharing.SESSION)
+        if self.names_users:
+            found.append(Sharing.USER)
+        if self.names_users or self.said_for_all:
+            service = self.who.service
+            if len(service) and (service != service[0]).any():
+                found.append(Sharing.SERVICE)
+            found.append(Sharing.ALL)
+        return found
+
+    def across(self, inner: Sharing, outer: Sharing) -> tuple[ToolCalls, Numbers, Numbers]:
+        """Return the calls of which both scopes know what they ask for, and their scopes."""
+        for scope in (inner, outer):
+            if scope not in self.within:
+                self.within[scope] = self.who.within(scope)
+        rows = np.flatnonzero(self.who.known(inner) & self.who.known(outer))
+        calls = self.calls
+        known = replace(
+            calls,
+            start_ns=calls.start_ns[rows],
+            end_ns=calls.end_ns[rows],
+            identity=calls.identity[rows],
+            run=calls.run[rows],
+            content=calls.content[rows],
+            host=None if calls.host is None else calls.host[rows],
+        )
+        return known, self.within[inner][rows], self.within[outer][rows]
 
 
 def judge_sharing(
@@ -71,136 +121,130 @@ def judge_sharing(
     return {tool.code: _judge(tool, who, writers, settings) for tool in histories(calls)}
 
 
-def _judge(tool: ToolHistory, who: Who, writers: Writers, settings: Settings) -> ToolSharing:
-    if settings.scope == "trace":
-        return _sharing(tool, Sharing.RUN, judged=True, why="asked for: --scope trace")
-    if not settings.answers_depend_on_who:
-        why = "said by the user: answers do not depend on who asks"
-        return _sharing(tool, Sharing.ALL, judged=True, why=why)
-    user, session = who.user[tool.rows], who.session[tool.rows]
-    if not (user >= 0).any():
-        scope = Sharing.SESSION if len(session) and (session >= 0).all() else Sharing.RUN
-        why = "no span names a user, so whether users may share a result could not be judged"
-        return _sharing(tool, scope, judged=False, why=why)
-    return _across_users(tool, user, writers, settings.freshness)
+def _judge(history: ToolHistory, who: Who, writers: Writers, settings: Settings) -> ToolSharing:
+    said_for_all = not settings.answers_depend_on_who
+    tool = _Tool(history.calls, who.of(history.rows), writers, settings.freshness, said_for_all)
+    by_trace = settings.scope == "trace"
+    found = _Widest(Sharing.RUN, "asked for: --scope trace") if by_trace else _widest(tool)
+    name = history.facts.name
+    figures = SharingFigures(
+        namespace=name.namespace,
+        tool=name.tool,
+        kind=name.kind,
+        scope=found.scope.value,
+        judged=by_trace or said_for_all or tool.names_users,
+        why=found.why,
+        users=len(np.unique(tool.who.user[tool.who.user >= 0])),
+        steps=found.steps,
+    )
+    return ToolSharing(found.scope, figures, found.longest_seconds)
 
 
-def _across_users(
-    tool: ToolHistory, user: Codes, writers: Writers, settings: FreshnessSettings
-) -> ToolSharing:
-    known = np.flatnonzero(user >= 0)
-    calls, user = _only(tool.calls, known), user[known]
-    users = len(np.unique(user))
-    across = _pairs(calls, calls.identity.astype(np.int64), user, same=False)
-    width = int(user.max()) + 1
-    within = _pairs(calls, calls.identity.astype(np.int64) * width + user, user, same=True)
-    counts = (users, *across, *within)
-    delta = allowed_error(settings)
-    depends = binomial.lower(*across[::-1], delta) > settings.max_stale_rate
-    if depends:
-        said = (
-            f"answers depend on who asks: {across[1]:,} of {across[0]:,} pairs of calls of "
-            f"different users differ, {within[1]:,} of {within[0]:,} of the same user"
+def _widest(tool: _Tool) -> _Widest:
+    steps, why = _steps(tool)
+    limited = list(why)
+    if not tool.names_users and not tool.said_for_all:
+        limited.append(NOBODY)
+    judged: list[SharingStep] = []
+    for nth in range(len(steps) - 1, -1, -1):
+        step = steps[nth]
+        if step.answers.dependence is not None:
+            judged.append(_figures(tool, step, "depends"))
+            continue
+        figures, longest, said = _try(tool, step)
+        judged.append(figures)
+        if figures.verdict == "not-proven":
+            limited.append(said)
+            continue
+        judged += [_figures(tool, narrower, "implied") for narrower in steps[:nth][::-1]]
+        return _Widest(step.outer, "; ".join([*limited, said]), longest, tuple(judged[::-1]))
+    return _Widest(Sharing.RUN, "; ".join(limited), None, tuple(judged[::-1]))
+
+
+def _steps(tool: _Tool) -> tuple[list[_Step], list[str]]:
+    """Return the steps up to the first on which answers depend, and what shows that they do."""
+    steps: list[_Step] = []
+    scopes = tool.scopes()
+    for inner, outer in pairwise(scopes):
+        calls, narrow, wide = tool.across(inner, outer)
+        rate = tool.settings.max_stale_rate
+        step = _Step(
+            inner, outer, compare_answers(calls, wide, narrow, rate=rate, delta=tool.delta)
         )
-        if binomial.upper(*within[::-1], delta) <= settings.max_stale_rate:
-            return _sharing(tool, Sharing.USER, judged=True, why=said, counts=counts)
-    curve = measure_curve(calls, writers, settings, unlike=user)
-    accepted = climb(curve, delta, settings).accepted
-    if accepted is None:
-        lack = what_is_missing(curve, delta, settings).missing[0].message
-        why = f"sharing between users is not proven: {lack}"
-        return _sharing(tool, Sharing.USER, judged=True, why=why, counts=counts)
-    why = (
-        f"{accepted.counted_serves:,} results of other users compared, "
-        f"{accepted.counted_stale:,} stale"
-    )
-    found = _sharing(tool, Sharing.ALL, judged=True, why=why, counts=counts)
-    return replace(found, longest_seconds=accepted.freshness_seconds)
+        steps.append(step)
+        if step.answers.dependence is not None:
+            return steps, [depends(inner, step.answers.dependence)]
+    return steps, []
 
 
-def _only(calls: ToolCalls, rows: Places) -> ToolCalls:
-    return replace(
+def _try(tool: _Tool, step: _Step) -> tuple[SharingStep, float | None, str]:
+    """Return what becomes of a step, the greatest age at which it may be taken, and the reason."""
+    between_users = step.inner is not Sharing.SERVICE and step.outer not in _WITHIN_A_USER
+    if tool.said_for_all and between_users:
+        return _figures(tool, step, "said"), None, SAID
+    calls, narrow, wide = tool.across(step.inner, step.outer)
+    width = int(wide.max(initial=0)) + 1
+    identity = np.unique(calls.identity.astype(np.int64) * width + wide, return_inverse=True)[1]
+    unknown = calls.identity < 0
+    together = replace(
         calls,
-        start_ns=calls.start_ns[rows],
-        end_ns=calls.end_ns[rows],
-        identity=calls.identity[rows],
-        run=calls.run[rows],
-        content=calls.content[rows],
-        host=None if calls.host is None else calls.host[rows],
+        identity=np.where(unknown, -1, identity).astype(np.int32),
+        question=calls.identity,
     )
+    curve = measure_curve(together, tool.writers, tool.settings, unlike=narrow.astype(np.int32))
+    eased = step.outer in _WITHIN_A_USER
+    point = _compared(curve, tool.settings) if eased else _proven(curve, tool.settings)
+    if point is None:
+        said = not_taken(step.inner, curve, tool.settings, eased=eased)
+        return _figures(tool, step, "not-proven"), None, said
+    figures = _figures(tool, step, "compared" if eased else "proven", point)
+    return figures, point.freshness_seconds, taken(step.inner, point)
 
 
-def _pairs(calls: ToolCalls, key: Places, user: Codes, *, same: bool) -> tuple[int, int]:
-    """Return how many consecutive calls of a key, at most an hour apart, differ in the result.
-
-    The number of pairs of the same user, or of different ones, and of those that differ.
-    """
-    known = np.flatnonzero((calls.identity >= 0) & (calls.content >= 0))
-    order = known[np.argsort(key[known], kind="stable")]
-    earlier, later = order[:-1], order[1:]
-    fit: Flags = (key[earlier] == key[later]) & ((user[earlier] == user[later]) == same)
-    fit &= calls.start_ns[later] - calls.start_ns[earlier] <= _NEAR_NS
-    differs = calls.content[earlier] != calls.content[later]
-    return int(np.count_nonzero(fit)), int(np.count_nonzero(fit & differs))
+def _proven(curve: StaleCurve, settings: FreshnessSettings) -> CurvePoint | None:
+    return climb(curve, allowed_error(settings), settings).accepted
 
 
-def _sharing(
-    tool: ToolHistory,
-    scope: Sharing,
-    *,
-    judged: bool,
-    why: str,
-    counts: Sequence[int] = (0, 0, 0, 0, 0),
-) -> ToolSharing:
-    users, pairs, differing, own_pairs, own_differing = counts
-    name = tool.facts.name
-    return ToolSharing(
-        scope,
-        SharingFigures(
-            namespace=name.namespace,
-            tool=name.tool,
-            kind=name.kind,
-            scope=scope.value,
-            judged=judged,
-            why=why,
-            users=users,
-            pairs_of_users=pairs,
-            differing_of_users=differing,
-            pairs_of_one_user=own_pairs,
-            differing_of_one_user=own_differing,
-        ),
+def _compared(curve: StaleCurve, settings: FreshnessSettings) -> CurvePoint | None:
+    """Return the longest age before serves across the step are stale more often than tolerated."""
+    accepted = None
+    for point in curve.points:
+        if not point.supported or not point.counted_serves:
+            continue
+        if point.counted_stale > settings.max_stale_rate * point.counted_serves:
+            break
+        accepted = point
+    return accepted
+
+
+def _figures(
+    tool: _Tool, step: _Step, verdict: str, point: CurvePoint | None = None
+) -> SharingStep:
+    return SharingStep(
+        between=step.inner.value,
+        within=step.outer.value,
+        verdict=verdict,
+        pairs=step.answers.others.pairs,
+        differing=step.answers.others.differing,
+        pairs_of_one=step.answers.own.pairs,
+        differing_of_one=step.answers.own.differing,
+        differing_rate_at_most=step.answers.others.at_most(tool.delta),
+        serves=None if point is None else point.counted_serves,
+        stale=None if point is None else point.counted_stale,
+        stale_rate_at_most=None if point is None else point.stale_rate_bound,
+        freshness_seconds=None if point is None else point.freshness_seconds,
     )
 
 
 def split_by_scope(calls: CallColumns, who: Who, sharing: dict[int, ToolSharing]) -> CallColumns:
-    """Return the calls with identities that are equal only within the scope of their tool.
-
-    A call whose user or session is not known shares with its own run only.
-    """
-    runs = calls.run.astype(np.int64)
-    within = np.zeros(len(calls), np.int64)  # 0: shared by all
-    width = int(max(who.user.max(initial=0), who.session.max(initial=0))) + 2
-    for scope, of in (
-        (Sharing.USER, who.user),
-        (Sharing.SESSION, who.session),
-        (Sharing.RUN, None),
-    ):
+    """Return the calls with identities that are equal only within the scope of their tool."""
+    within = np.zeros(len(calls), np.int64)
+    for scope in Sharing:
         tools = [code for code, found in sharing.items() if found.scope is scope]
-        chosen = np.isin(calls.tool, tools)
-        by_run = width + runs
-        place = by_run if of is None else np.where(of >= 0, 1 + of.astype(np.int64), by_run)
-        within[chosen] = place[chosen]
-    if not within.any():
-        return calls
-    width += calls.runs + 1
-    known = np.flatnonzero(calls.identity >= 0)
-    split, codes = np.unique(
-        calls.identity[known].astype(np.int64) * width + within[known], return_inverse=True
-    )
-    identity = np.full(len(calls), NONE, np.int32)
-    identity[known] = codes
-    starts = np.searchsorted(split // width, calls.identity_starts).astype(np.int64)
-    return replace(calls, identity=identity, identity_starts=starts)
+        if tools and scope is not Sharing.ALL:
+            rows = np.flatnonzero(np.isin(calls.tool, tools))
+            within[rows] = who.of(rows).within(scope) + 1
+    return split_identities(calls, within)
 
 
 def scoped_histories(

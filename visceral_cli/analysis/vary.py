@@ -71,6 +71,8 @@ def find_pairs(
     fit = (key[earlier] == key[later]) & (arguments.which[earlier] != arguments.which[later])
     fit &= calls.start_ns[later] - calls.start_ns[earlier] <= within_ns
     earlier, later = earlier[fit], later[fit]
+    if writers is not None:
+        writers = writers.of_tool(calls.tool)
     if writers is not None and len(writers.run):
         written = latest_writer_end(writers, calls.run[later], calls.start_ns[later])
         untouched = written < calls.start_ns[earlier]

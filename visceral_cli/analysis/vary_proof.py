@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -18,8 +18,10 @@ from visceral_cli.analysis.lanes import lay_out
 from visceral_cli.analysis.missing import what_is_missing
 from visceral_cli.analysis.names import name_table
 from visceral_cli.analysis.replay import replay
+from visceral_cli.analysis.scopes import Who
 from visceral_cli.analysis.stale_curve import Climb, CurvePoint, StaleCurve
 from visceral_cli.analysis.vary import Choice, Pairs, choose_arguments, find_pairs, quarter
+from visceral_cli.contract.rule import Sharing
 from visceral_cli.settings import FreshnessSettings
 
 _EXAMPLES = 3
@@ -43,23 +45,36 @@ class _Chosen:
 def propose_vary(
     store: duckdb.DuckDBPyConnection,
     tools: Iterable[ArgumentValues],
+    who: Who | None,
     writers: Writers | None,
     settings: FreshnessSettings,
 ) -> list[VaryFigures]:
     """Return what is proposed for each tool for which a set of arguments qualifies.
 
-    As with freshness, the confidence is shared over all tools that could be tested.
+    Where none does for all who ask, one may within a user; ``who``: of all calls, ``None``: that
+    does not matter. As with freshness, the confidence is shared over all tools that could be
+    tested.
     """
     chosen = []
     for arguments in tools:
-        choice = choose_arguments(arguments, writers, settings.max_stale_rate)
-        if choice is not None:
-            chosen.append(_measured(store, arguments, choice, writers, settings))
+        for within, compared in _by_who(arguments, who):
+            choice = choose_arguments(compared, writers, settings.max_stale_rate)
+            if choice is not None:
+                found = _measured(store, compared, choice, writers, settings)
+                figures = replace(found.figures, within=within)
+                chosen.append(replace(found, figures=figures))
+                break
     level, climbs = share_confidence([one.curve for one in chosen], settings)
     return [
         _concluded(one, found, level, writers, settings)
         for one, found in zip(chosen, climbs, strict=True)
     ]
+
+
+def _by_who(arguments: ArgumentValues, who: Who | None) -> Iterator[tuple[str, ArgumentValues]]:
+    yield "all", arguments
+    if who is not None and (who.user[arguments.rows] >= 0).any():
+        yield "user", arguments.only_within(who.of(arguments.rows).within(Sharing.USER))
 
 
 def looks_like_who(name: str) -> bool:

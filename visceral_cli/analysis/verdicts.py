@@ -3,7 +3,8 @@
 Of two executions of one identity the one that began later is the newer result, also when it ended
 first. A result is stored unless a writer of its own run was at work meanwhile; for a call it is
 voided if a writer of the call's run had started by then and ended after the result's execution
-began. Failed calls store nothing.
+began. Failed calls store nothing. A write of another run voids nothing here: both results are
+known, so what it changed shows as changed. What may be served under rules is for `barriers`.
 """
 
 from __future__ import annotations
@@ -134,6 +135,7 @@ def _judge_lanes(lanes: Lanes, history: ToolHistory, writers: Writers) -> _Judge
 
 def _latest_stored(lanes: Lanes, history: ToolHistory, writers: Writers) -> Places:
     """Return per place the last execution before it, of any lane, that was finished and stored."""
+    writers = writers.of_tool(history.facts.name.tool)
     run = history.calls.run[lanes.row]
     end_ns = lanes.start_ns + lanes.duration_ns
     stored = np.flatnonzero(latest_writer_end(writers, run, end_ns) < lanes.start_ns)

@@ -7,7 +7,7 @@ read-only call without a hash could not be hashed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from visceral_cli.calls.arguments import Arguments
 from visceral_cli.calls.tool_call import ContentMissing, IdentityMissing, ToolCall
@@ -29,12 +29,10 @@ _NO_RESULT = ContentMissing.NOT_CAPTURED
 
 def attest(call: ToolCall, attributes: Mapping[str, object], arguments: Arguments) -> None:
     """Fill in what the SDK says of a call whose arguments and result were read before."""
-    call.readonly = flag(attributes.get(names.READONLY))
-    call.replay_safe = flag(attributes.get(names.REPLAY_SAFE))
-    call.vary = text(attributes.get(names.VARY))
-    call.freshness_override = number(attributes.get(names.FRESHNESS_OVERRIDE))
-    call.served_decision_id = text(attributes.get(names.SERVED_DECISION_ID))
-    call.verify_match = flag(attributes.get(names.VERIFY_MATCH))
+    for key, field, read in _ATTESTED:
+        value = attributes.get(key)
+        if value is not None:
+            setattr(call, field, read(value))
     _take_recorded_hash(call, attributes, arguments.captured)
     _take_recorded_content(call, attributes)
     _explain_absence(call, arguments)
@@ -104,6 +102,20 @@ def text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def declared_text(value: object) -> str | None:
+    """Return a text, the empty one as well: it declares that there is nothing."""
+    return value if isinstance(value, str) else None
+
+
+def nanoseconds(value: object) -> int | None:
+    """Return a time after the epoch, also where a backend made a text of it."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value < 2**63 else None
+
+
 def number(value: object) -> float | None:
     """Return a finite number, also where a backend made a text of it."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -113,3 +125,18 @@ def number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return found if found - found == 0 else None
+
+
+_ATTESTED: tuple[tuple[str, str, Callable[[object], object]], ...] = (
+    # attribute, field of ToolCall, how to read the value
+    (names.READONLY, "readonly", flag),
+    (names.REPLAY_SAFE, "replay_safe", flag),
+    (names.VARY, "vary", text),
+    (names.FRESHNESS_OVERRIDE, "freshness_override", number),
+    (names.INVALIDATES, "invalidates", declared_text),
+    (names.RUN_ID, "declared_run", text),
+    (names.SERVED_START, "served_start_ns", nanoseconds),
+    (names.SERVED_DECISION_ID, "served_decision_id", text),
+    (names.VERIFY_MATCH, "verify_match", flag),
+    (names.OUTPUT_ORDER, "result_order", declared_text),
+)

@@ -61,6 +61,12 @@ class ContentReader:
         mime = places.text_or_none(span.attributes, row.result_mime)
         if type(raw) is not str:
             return hashed(read_result(raw, row, mime=mime, declaration=declaration), declaration)
+        return self.read_text(raw, row, mime, declaration)
+
+    def read_text(
+        self, raw: str, row: Convention, mime: str | None, declaration: ToolDeclaration
+    ) -> Content:
+        """Return the content of a call whose result stands in one text."""
         declared = None if declaration is NO_DECLARATION else declaration
         key = (raw, row.name, mime, declared)
         known = self._known.get(key)

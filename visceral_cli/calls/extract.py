@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from visceral_cli.calls import contents, haystack, identities, mentions, places
+from visceral_cli.calls.alike import AlikeReader
 from visceral_cli.calls.arguments import read_arguments
 from visceral_cli.calls.attested import attest
 from visceral_cli.calls.contents import Content, ContentReader
@@ -66,7 +67,7 @@ class SpanContext(msgspec.Struct, frozen=True, gc=False):
 Told = tuple[list[ToolCall], list[Mention], SpanContext]
 """The calls of a span, what it tells of calls of other spans, and who it belongs to."""
 
-_NO_CONTEXT = SpanContext(None, None, None)
+NO_CONTEXT = SpanContext(None, None, None)
 
 
 class Extractor:
@@ -78,10 +79,12 @@ class Extractor:
         self._tools = settings.tools
         self._namespace = settings.namespace_attribute
         self._principal = settings.principal_attribute
-        self._plan = KeyPlans().of
-        self._find = Recogniser().find
+        self.names_principal = self._principal is not None
+        self.plan_of = KeyPlans().of
+        self.find = Recogniser().find
         self._identities = IdentityReader(opener)
         self._contents = ContentReader(opener)
+        self.alike = AlikeReader(settings, self._identities, self._contents)
         self._rows = {row.name: row for row in CONVENTIONS}
         self._resource: Resource | None = None
         self._service: str | None = None
@@ -91,20 +94,20 @@ class Extractor:
 
         Raises `UsageError` when a captured section needs another workspace key.
         """
-        plan = self._plan(span)
+        plan = self.plan_of(span)
         calls = self._calls(span, plan)
-        return calls, [] if calls else mentions.of_span(span, plan.answers), self._who(span, plan)
+        return calls, [] if calls else mentions.of_span(span, plan.answers), self.who(span, plan)
 
     def calls(self, span: Span) -> list[ToolCall]:
         """Return the calls that a span tells of: none, one, or the several of one step.
 
         Raises `UsageError` when a captured section needs another workspace key.
         """
-        return self._calls(span, self._plan(span))
+        return self._calls(span, self.plan_of(span))
 
     def mentions(self, span: Span) -> list[Mention]:
         """Return the arguments of the calls that a model span asks for, by call id."""
-        return mentions.of_span(span, self._plan(span).answers)
+        return mentions.of_span(span, self.plan_of(span).answers)
 
     def mentions_of_log(self, record: LogRecord) -> list[Mention]:
         """Return the arguments and results that a log record holds, by call or span id."""
@@ -131,21 +134,24 @@ class Extractor:
 
     def context(self, span: Span) -> SpanContext:
         """Return session, user and agent of any span, call or not."""
-        return self._who(span, self._plan(span))
+        return self.who(span, self.plan_of(span))
 
-    def _who(self, span: Span, plan: KeyPlan) -> SpanContext:
+    def who(self, span: Span, plan: KeyPlan) -> SpanContext:
+        """Return session, user and agent of a span with the plan of its keys."""
         principal = self._principal
         if not plan.tells_who and principal is None:
-            return _NO_CONTEXT
+            return NO_CONTEXT
         get = span.attributes.get
         return SpanContext(
             places.first_text(get, plan.session),
-            places.first_text(get, plan.user) if principal is None else _named(span, principal),
+            places.first_text(get, plan.user)
+            if principal is None
+            else places.named(span, principal),
             places.first_text(get, plan.agent),
         )
 
     def _calls(self, span: Span, plan: KeyPlan) -> list[ToolCall]:
-        found = self._find(span, plan)
+        found = self.find(span, plan)
         if found is None:
             return []
         row, kind = found
@@ -159,7 +165,9 @@ class Extractor:
         phase = _PHASE.search(span.name) if row.phased else None
         tool = places.first_text(get, row.tool) if row.tool else None
         if tool is None:
-            tool = _tool_in_name(span.name if phase is None else span.name[: phase.start()], row)
+            tool = places.tool_in_name(
+                span.name if phase is None else span.name[: phase.start()], row
+            )
         if tool in row.pseudo_tools:
             return None
         declaration = self._tools.get(tool, NO_DECLARATION)
@@ -222,7 +230,7 @@ class Extractor:
             call.session = places.first_text(get, row.session)
         principal = self._principal
         if principal is not None:
-            call.user = _named(span, principal)
+            call.user = places.named(span, principal)
         elif row.user:
             call.user = places.first_text(get, row.user)
         if row.agent:
@@ -237,7 +245,7 @@ class Extractor:
         namespace = self._namespace
         if namespace == _SERVICE and namespace not in span.attributes:
             return service
-        return None if namespace is None else _named(span, namespace)
+        return None if namespace is None else places.named(span, namespace)
 
     def _several(self, span: Span, row: Convention) -> list[ToolCall]:
         take_apart = (
@@ -259,26 +267,6 @@ class Extractor:
         result = read_result(told.result, row, declaration=declaration)
         _set_content(call, contents.hashed(result, declaration))
         return call
-
-
-def _tool_in_name(name: str, row: Convention) -> str:
-    """Return the tool's name out of the span's: ``get_weather`` of ``execute_tool get_weather``."""
-    for prefix in row.prefixes:
-        if name.startswith(prefix):
-            name = name[len(prefix) :]
-            break
-    for suffix in row.suffixes:
-        if name.endswith(suffix):
-            return name[: -len(suffix)]
-    return name
-
-
-def _named(span: Span, attribute: str) -> str | None:
-    """Return an attribute that the user named: of the span, else of what produced it."""
-    value = span.attributes.get(attribute)
-    if value is None:
-        value = span.resource.attributes.get(attribute)
-    return None if value is None or value == "" else str(value)
 
 
 def _set_identity(call: ToolCall, identity: Identity) -> None:

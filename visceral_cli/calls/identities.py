@@ -84,6 +84,23 @@ class IdentityReader:
         if len(row.arguments) > 1 and _told_twice(attributes, row, raw):
             read = read_arguments(raw, row, text_form=form, mime=mime, names=positions)
             return hashed(_reconciled(read, attributes, row, raw), tool, version, vary)
+        return self.read_text(raw, row, form, mime, tool, version, vary, positions)
+
+    def read_text(
+        self,
+        raw: str,
+        row: Convention,
+        form: Text,
+        mime: str | None,
+        tool: str,
+        version: object,
+        vary: tuple[str, ...] | None,
+        positions: tuple[str, ...],
+    ) -> Identity:
+        """Return the identity of a call whose arguments stand in one text.
+
+        ``form`` says what a text without MIME type is, ``positions`` names the tool's parameters.
+        """
         label = version if version is None or type(version) is str else repr(version)
         key = (raw, tool, row.name, form is _BARE, mime, label, vary, positions)
         known = self._known.get(key)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from visceral_cli.calls.convention import Convention, Text
 from visceral_cli.calls.conventions import AGENT_KEYS, MARKER_KEYS, SESSION_KEYS, USER_KEYS
 from visceral_cli.calls.mentions import AnswerKeys, answer_keys
+from visceral_cli.calls.places import EMPTY_PAIR
 from visceral_cli.calls.tool_call import CallKind
 from visceral_cli.contract import attributes as names
 from visceral_cli.ingest.span import Span
@@ -99,6 +100,7 @@ def narrowed(row: Convention, keys: Collection[str]) -> Convention:
         result=_whole_or_apart(row.result, keys),
         result_mime=row.result_mime if row.result_mime in keys else None,
         sealed=row.sealed and _any_starts(keys, _SEALED),
+        empty_pair_is_missing=row.empty_pair_is_missing and all(key in keys for key in EMPTY_PAIR),
         documents=row.documents and _any_starts(keys, _DOCUMENTS),
         failed_if=tuple((key, value) for key, value in row.failed_if if key in keys),
         call_id=_present(row.call_id, keys),

@@ -178,7 +178,7 @@ def _quickly_asked(value: object) -> list[_Asked] | None:
                 raw = bytes(part.arguments)
                 text = _decode_text(raw) if raw[:1] == b'"' else raw.decode()
                 if part.name is not None and text:
-                    found.append(_Asked(part.id, part.name, _text(text) or text))
+                    found.append(_Asked(part.id, part.name, text))
     return found
 
 
@@ -241,9 +241,9 @@ def _first(item: _Object, keys: tuple[str, ...]) -> object:
 
 
 def _text(value: object) -> str | None:
-    """Return a text as it is, but JSON objects as canonical JSON: several records may tell one."""
+    """Return a text as it is, and any other value as canonical JSON."""
     if isinstance(value, str):
-        return _respaced(value) if value[:1] == "{" else value
+        return value
     if value is None:
         return None
     try:
@@ -252,7 +252,10 @@ def _text(value: object) -> str | None:
         return None
 
 
-def _respaced(text: str) -> str:
+def comparable(text: str) -> str:
+    """Return the text of a mention so that equal ones are equal: an object as canonical JSON."""
+    if text[:1] != "{":
+        return text
     try:
         return canonical_text(decode_plain(text), plain=True)
     except NOT_DECODED:

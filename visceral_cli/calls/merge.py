@@ -29,7 +29,7 @@ def merge(outer: ToolCall, inner: ToolCall) -> ToolCall:
     if outer_is_silent and (inner.content_hash is not None or inner.failed):
         both.result, both.content_hash = inner.result, inner.content_hash
         both.content_missing, both.content_bytes = inner.content_missing, inner.content_bytes
-        both.empty_result = inner.empty_result
+        both.empty_result, both.result_order = inner.empty_result, inner.result_order
     if both.failed:
         both.content_hash, both.content_missing = None, ContentMissing.FAILED
     for name in _COALESCED:
@@ -49,6 +49,9 @@ _COALESCED = (
     "replay_safe",
     "vary",
     "freshness_override",
+    "invalidates",
+    "declared_run",
+    "served_start_ns",
     "served_decision_id",
     "verify_match",
     "cost_usd",

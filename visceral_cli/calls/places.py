@@ -21,6 +21,9 @@ _BESIDE: Mapping[CallKind, tuple[str, tuple[str, ...]]] = {
     CallKind.EMBEDDING: ("embedding.", ()),
 }
 
+EMPTY_PAIR = ("gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response")
+"""Where Google ADK writes ``{}`` twice when it captures no content."""
+
 _JSON = Text.JSON
 """Looked up once: reading a member off its class costs a tenth of a microsecond."""
 
@@ -41,6 +44,11 @@ def text_or_none(attributes: Mapping[str, object], key: str | None) -> str | Non
     if key is None:
         return None
     value = attributes.get(key)
+    return value if isinstance(value, str) else None
+
+
+def text_of(value: object) -> str | None:
+    """Return a value that is a text."""
     return value if isinstance(value, str) else None
 
 
@@ -83,6 +91,26 @@ def cost(get: Get, keys: tuple[str, ...]) -> float | None:
     return number(value)
 
 
+def tool_in_name(name: str, row: Convention) -> str:
+    """Return the tool's name out of the span's: ``get_weather`` of ``execute_tool get_weather``."""
+    for prefix in row.prefixes:
+        if name.startswith(prefix):
+            name = name[len(prefix) :]
+            break
+    for suffix in row.suffixes:
+        if name.endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def named(span: Span, attribute: str) -> str | None:
+    """Return an attribute that the user named: of the span, else of what produced it."""
+    value = span.attributes.get(attribute)
+    if value is None:
+        value = span.resource.attributes.get(attribute)
+    return None if value is None or value == "" else str(value)
+
+
 def raw_arguments(span: Span, row: Convention) -> tuple[object, Text]:
     """Return what a span holds as arguments, and how a text of it is meant."""
     get = span.attributes.get
@@ -118,10 +146,7 @@ def raw_result(span: Span, row: Convention) -> object:
 
 def _is_empty_pair(get: Get) -> bool:
     """Whether Google ADK wrote ``{}`` for both since it was told to capture no content."""
-    return (
-        get("gcp.vertex.agent.tool_call_args") == "{}"
-        and get("gcp.vertex.agent.tool_response") == "{}"
-    )
+    return all(get(key) == "{}" for key in EMPTY_PAIR)
 
 
 def in_event(events: Iterable[Event], place: tuple[str, str]) -> object:

@@ -102,6 +102,8 @@ class ToolCall(msgspec.Struct, gc=False):
     content_missing: ContentMissing | None = None
     content_bytes: int | None = None
     """Length of the canonical result, or of an encrypted one (contract 1.3, item 6)."""
+    result_order: str | None = None
+    """The order of the keys in the result (`contract.key_order`), where the span tells it."""
     empty_result: bool = False
     """The result is null, "", [], {} or says that nothing was found."""
     call_id: str | None = None
@@ -115,6 +117,13 @@ class ToolCall(msgspec.Struct, gc=False):
     """Declared ``vary`` as the span has it: names joined by commas."""
     freshness_override: float | None = None
     """Declared upper bound of the freshness, seconds."""
+    invalidates: str | None = None
+    """Declared ``invalidates`` of a writer as the span has it: names joined by commas, perhaps
+    none; ``None`` where nothing is declared."""
+    declared_run: str | None = None
+    """The id of the run that the program declared around the call."""
+    served_start_ns: int | None = None
+    """When the execution began whose stored result answered the call."""
     served_decision_id: str | None = None
     verify_match: bool | None = None
     cost_usd: float | None = None
@@ -136,4 +145,4 @@ class Mention(msgspec.Struct, gc=False):
     what: str
     """``arguments`` or ``result``."""
     text: str
-    """The text as recorded, before any unwrapping, but JSON objects as canonical JSON."""
+    """The text as recorded, before any unwrapping; what was no text as canonical JSON."""

@@ -66,6 +66,7 @@ def analyze(
     if view.show_arguments and view.rows is not Rows.CALLS and chosen is not Format.HTML:
         session.terminal.note("arguments and results are shown with --rows calls and in html only")
 
+    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import analyze_inputs
     from visceral_cli.report.page.gather import PageWanted
     from visceral_cli.report.writers import Answer, write_answer

@@ -54,6 +54,7 @@ def curve(
     session = open_session(context)
     inputs_given, settings = session.inputs(), session.configuration.settings()
 
+    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import curve_inputs
 
     with session.working() as progress:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -116,10 +115,11 @@ def explain(
 
 def _of_traces(session: Session, what: str) -> list[Explanation]:
     from visceral_cli.cli.analyze import say_damage
-    from visceral_cli.cli.setting_keys import TOP
+    from visceral_cli.cli.setting_keys import LEDGER, TOP
     from visceral_cli.pipeline import analyze_inputs
     from visceral_cli.report.explain.evidence import Evidence, with_texts
     from visceral_cli.report.explain.subjects import explain_subject
+    from visceral_cli.rules.merge import in_each_namespace, merged
     from visceral_cli.verify.judge import Promise
     from visceral_cli.verify.ledger import with_trust
 
@@ -131,11 +131,12 @@ def _of_traces(session: Session, what: str) -> list[Explanation]:
         analyze_inputs(inputs, settings, progress) as analysis,
     ):
         report = analysis.report
-        ledger = session.options.get("ledger")
+        ledger = session.configuration.get(LEDGER)
         if ledger is not None:
             promise = Promise.of(settings.freshness)
-            rules = with_trust(report.rules, Path(str(ledger)), promise)
-            report = replace(report, rules=tuple(rules))
+            # The ledger knows rules as they are written.
+            rules = with_trust(merged(report.rules), ledger, promise)
+            report = replace(report, rules=tuple(in_each_namespace(rules)))
         evidence = Evidence(
             report,
             analysis.store,

@@ -41,6 +41,7 @@ def ingest(
     if settings.store is None:
         raise UsageError("no store is given", hint="add --store FILE, such as traces.duckdb")
 
+    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import ingest_inputs
     from visceral_cli.report.output import write_output
 
@@ -55,9 +56,11 @@ def _in_words(summary: IngestSummary) -> str:
 
     skipped = f", {summary.files_skipped:,} already there" if summary.files_skipped else ""
     replaced = f", {summary.files_replaced:,} read anew" if summary.files_replaced else ""
+    others = counted(summary.files_other, "other file")
+    left_out = f", {others} left out" if summary.files_other else ""
     damage = f", {counted(summary.damaged, 'damaged place')} skipped" if summary.damaged else ""
     return (
-        f"{counted(summary.files_loaded, 'file')} loaded{replaced}{skipped}: "
+        f"{counted(summary.files_loaded, 'file')} loaded{replaced}{skipped}{left_out}: "
         f"{counted(summary.spans, 'span')}, {counted(summary.tool_calls, 'tool call')}{damage}\n"
     )
 

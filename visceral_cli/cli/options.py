@@ -203,6 +203,34 @@ IncludeCandidates = Annotated[
         rich_help_panel=_PROOF,
     ),
 ]
+ForTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="|".join(("fastmcp", "langgraph", "crewai", "agno")),
+        help="Write settings of its cache instead, a Python module that says what it leaves out.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+FromRules = Annotated[
+    str | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        help="With --for: take the rules of this file, and read no traces.",
+        rich_help_panel=_INPUT,
+    ),
+]
+WithResults = Annotated[
+    str | None,
+    typer.Option(
+        "--with-results",
+        metavar="STORE",
+        help="Put the newest recorded result under each rule into this store of the runtime: a"
+        " file, redis://... or postgresql://...; encrypted with VISCERAL_CAPTURE_KEY.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 
 OutputFormat = Annotated[
     str | None,

@@ -135,6 +135,27 @@ CHECK_SETTINGS = (
 )
 """What the gate holds an analysis against."""
 
+VERIFY_RULES: Setting[Path | None] = Setting("verify.rules", None, readers.parse_path, is_path=True)
+HOLDOUT: Setting[float | None] = Setting("verify.holdout", None, readers.inner_share)
+MAX_MISMATCH_RATE: Setting[float | None] = Setting("verify.max-mismatch-rate", None, parse_share)
+SAMPLE_RATE: Setting[float] = Setting("verify.sample-rate", 1.0, parse_share)
+WITHIN: Setting[float] = Setting("verify.within", 7 * 86_400.0, parse_duration)
+LEDGER: Setting[Path | None] = Setting("verify.ledger", None, readers.parse_path, is_path=True)
+EXECUTE_LIMIT: Setting[int] = Setting("verify.execute-limit", 20, readers.at_least(1))
+EXECUTE_TIMEOUT: Setting[float] = Setting("verify.execute-timeout", 30.0, parse_duration)
+
+VERIFY_SETTINGS = (
+    VERIFY_RULES,
+    HOLDOUT,
+    MAX_MISMATCH_RATE,
+    SAMPLE_RATE,
+    WITHIN,
+    LEDGER,
+    EXECUTE_LIMIT,
+    EXECUTE_TIMEOUT,
+)
+"""How rules are verified. That calls are made again is no setting: it has to be asked for."""
+
 SETTINGS: tuple[Setting[Any], ...] = (
     INPUTS,
     EXCLUDE,
@@ -166,6 +187,7 @@ SETTINGS: tuple[Setting[Any], ...] = (
     ANYTIME,
     MULTIPLICITY,
     *CHECK_SETTINGS,
+    *VERIFY_SETTINGS,
 )
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import typer
 
 from visceral_cli.cli import options, verify_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from visceral_cli.cli.session import Session
     from visceral_cli.contract.rule import Rule
     from visceral_cli.report.verification import VerificationReport
     from visceral_cli.verify.verify import VerifyRequest
-
-T = TypeVar("T")
 
 _SECONDS_PER_DAY = 86_400
 
@@ -34,8 +30,8 @@ def verify(
     ledger: verify_options.Ledger = None,
     write_kept: verify_options.WriteKept = None,
     execute: verify_options.Execute = None,
-    execute_limit: verify_options.ExecuteLimit = 20,
-    execute_timeout: verify_options.ExecuteTimeout = "30s",
+    execute_limit: verify_options.ExecuteLimit = None,
+    execute_timeout: verify_options.ExecuteTimeout = None,
     exclude: options.Exclude = None,
     since: options.Since = None,
     until: options.Until = None,
@@ -80,6 +76,7 @@ def verify(
     if request.execute is not None:
         settings = replace(settings, extract=replace(settings.extract, keep_text=True))
 
+    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import verify_inputs
 
     with session.working() as progress:
@@ -90,67 +87,62 @@ def verify(
     say_damage(session.terminal, report)
     write_verification(report, chosen, place, view)
     if write_kept is not None:
-        _write_kept(Path(write_kept), None if rules is None else Path(rules), report)
+        _write_kept(Path(write_kept), _rules_or_holdout(session)[0], report)
     _end(session, report)
 
 
 def _request(session: Session) -> VerifyRequest:
-    from visceral_cli.cli.durations import parse_duration
-    from visceral_cli.cli.readers import inner_share
-    from visceral_cli.cli.shares import parse_share
+    from visceral_cli.cli import setting_keys as keys
     from visceral_cli.verify.execute import ExecuteRequest
     from visceral_cli.verify.verify import VerifyRequest
 
-    given = session.options
-    holdout = _read(session, "holdout", inner_share)
-    limit = _read(session, "max_mismatch_rate", parse_share)
-    rate = _read(session, "sample_rate", parse_share)
-    within = _read(session, "within", parse_duration)
-    timeout = _read(session, "execute_timeout", parse_duration)
-    rules = _rules(given.get("rules"), holdout)
+    asked = session.configuration
+    rules, holdout = _rules_or_holdout(session)
     execute = None
-    if given.get("execute") is not None:
-        function = _function_name(str(given["execute"]))
-        execute = ExecuteRequest(function, int(str(given["execute_limit"])), timeout or 30.0)
+    if session.options.get("execute") is not None:
+        execute = ExecuteRequest(
+            _function_name(str(session.options["execute"])),
+            asked.get(keys.EXECUTE_LIMIT),
+            asked.get(keys.EXECUTE_TIMEOUT),
+        )
     return VerifyRequest(
-        rules=tuple(rules),
-        max_mismatch_rate=limit,
-        sample_rate=1.0 if rate is None else rate,
+        rules=() if rules is None else tuple(_rules(rules)),
+        max_mismatch_rate=asked.get(keys.MAX_MISMATCH_RATE),
+        sample_rate=asked.get(keys.SAMPLE_RATE),
         holdout_rate=holdout,
-        within_days=7.0 if within is None else within / _SECONDS_PER_DAY,
+        within_days=asked.get(keys.WITHIN) / _SECONDS_PER_DAY,
         execute=execute,
-        ledger=None if given.get("ledger") is None else Path(str(given["ledger"])),
+        ledger=asked.get(keys.LEDGER),
     )
 
 
-def _read(session: Session, parameter: str, parse: Callable[[object], T]) -> T | None:
-    from visceral_cli.cli.wrong_value import WrongValue
+def _rules_or_holdout(session: Session) -> tuple[Path | None, float | None]:
+    """Return which of the two is asked for; an option beats what the settings say of the other."""
+    from visceral_cli.cli import setting_keys as keys
     from visceral_cli.errors import UsageError
 
-    value = session.options.get(parameter)
-    if value is None:
-        return None
-    try:
-        return parse(value)
-    except WrongValue as wrong:
-        option = f"--{parameter.replace('_', '-')}"
-        raise UsageError(f"{option}: {wrong}", hint=wrong.hint) from None
+    asked, given = session.configuration, session.options
+    rules, holdout = asked.get(keys.VERIFY_RULES), asked.get(keys.HOLDOUT)
+    by_option = {name for name in ("rules", "holdout") if given.get(name) is not None}
+    if by_option == {"rules"}:
+        holdout = None
+    elif by_option == {"holdout"}:
+        rules = None
+    if (rules is None) == (holdout is None):
+        raise UsageError(
+            "--rules and --holdout exclude each other" if rules else "no rules are given",
+            hint="--rules FILE verifies these, --holdout 30% derives them from the earlier calls",
+        )
+    return rules, holdout
 
 
-def _rules(named: object, holdout: float | None) -> list[Rule]:
+def _rules(place: Path) -> list[Rule]:
     from visceral_cli.errors import UsageError
     from visceral_cli.rules.rules_file import load_rules
 
-    if (named is None) == (holdout is None):
-        raise UsageError(
-            "--rules and --holdout exclude each other" if named else "no rules are given",
-            hint="--rules FILE verifies these, --holdout 30% derives them from the earlier calls",
-        )
-    if named is None:
-        return []
-    rules = load_rules(Path(str(named)))
+    rules = load_rules(place)
     if not rules:
-        raise UsageError(f"{named}: no rule in it", hint="visceral rules writes those it proves")
+        raise UsageError(f"{place}: no rule in it", hint="visceral rules writes those it proves")
     return rules
 
 
@@ -165,13 +157,14 @@ def _function_name(given: str) -> str:
 
 def _write_kept(place: Path, rules_file: Path | None, report: VerificationReport) -> None:
     from visceral_cli.report.output import write_output
+    from visceral_cli.rules.merge import without
     from visceral_cli.rules.rules_file import rules_text
     from visceral_cli.verify.withdraw import text_without
 
     found = report.verification
     withdrawn = found.withdrawn
     if rules_file is None:
-        text = rules_text([rule for rule in report.rules if rule.decision_id not in withdrawn])
+        text = rules_text(without(report.rules, withdrawn))
     else:
         text = text_without(rules_file, withdrawn)
     write_output(place, lambda out: out.write(text.encode()))

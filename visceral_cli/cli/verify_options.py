@@ -84,7 +84,7 @@ Execute = Annotated[
     ),
 ]
 ExecuteLimit = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--execute-limit",
         metavar="N",
@@ -95,7 +95,7 @@ ExecuteLimit = Annotated[
     ),
 ]
 ExecuteTimeout = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--execute-timeout",
         metavar="DURATION",

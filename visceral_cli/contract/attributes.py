@@ -55,6 +55,13 @@ INVALIDATES = "visceral.tool.invalidates"
 Not written by the SDK. Without it a writer voids the results of all tools.
 """
 
+RUN_ID = "visceral.run.id"
+"""Text, on tool spans inside of a declared run (``node(..., run=True)``): the id of that run.
+
+Not written by the SDK. Writers of such a run void nothing in other declared runs; a call without it
+belongs to no declared run, and its writers void results everywhere.
+"""
+
 INPUT_HASH = "visceral.tool.input_hash"
 """Text, 64 lower-case hex digits, when a read-only tool really ran and could be hashed.
 
@@ -88,6 +95,10 @@ SERVED_DECISION_ID = "visceral.tool.served_decision_id"
 VERIFY_MATCH = "visceral.tool.verify_match"
 """Boolean, on verify samples whose real execution returned: was the stored result equal."""
 
+SERVED_START = "visceral.tool.served_start_ns"
+"""Integer, nanoseconds since the Unix epoch, on served calls and verify samples: when the execution
+began whose result was served. Not written by the SDK."""
+
 USER_ID = "user.id"
 """Text: for whom the agent acted, where the program has said so."""
 
@@ -99,6 +110,13 @@ INPUT_VALUE = "input.value"
 
 OUTPUT_VALUE = "output.value"
 """Text: the canonical JSON of the result in clear; only when the user asked for that."""
+
+OUTPUT_ORDER = "visceral.tool.output_order"
+"""Text, beside a captured result with an object of several keys: their order (`key_order`).
+
+Not written by the SDK. A capture is canonical JSON, which sorts keys; without this the value cannot
+be rendered as the tool returned it. Names no key and no value.
+"""
 
 OUTPUT_HASH = "visceral.tool.output_hash"
 """Text, 64 lower-case hex digits: the content hash of the result. Not written by the SDK.

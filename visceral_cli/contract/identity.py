@@ -228,18 +228,19 @@ def _has_only_text_keys(value: object) -> bool:
 
 def _is_faithful(value: object) -> bool:
     """Whether all types are exactly JSON's; ``value`` must not be circular."""
-    waiting: list[Any] = [value]
+    if type(value) in _LEAVES:
+        return True
+    waiting: list[Any] = [value]  # containers only: leaves are most of what there is
     for item in waiting:
         kind = type(item)
-        if kind in _LEAVES:
-            continue
         if kind is dict:
-            for key in item:
+            for key, inner in item.items():
                 if type(key) is not str:
                     return False
-            waiting += item.values()
+                if type(inner) not in _LEAVES:
+                    waiting.append(inner)
         elif kind is list:
-            waiting += item
+            waiting += [inner for inner in item if type(inner) not in _LEAVES]
         else:
             return False
     return True

@@ -2,8 +2,8 @@
 
 A rules document is ``{"rules": [...]}`` in order of priority. The SDK client (``visceral-ai``
 0.2.5) and this program read the same document. Members that the client does not know are ignored
-by it: ``action.freshness_seconds``, ``match.namespace``, ``match.scope``, ``status`` and
-``evidence`` are ours.
+by it: ``action.freshness_seconds``, ``match.namespace``, ``match.namespaces``, ``match.scope``,
+``status`` and ``evidence`` are ours.
 """
 
 from __future__ import annotations
@@ -56,12 +56,14 @@ class RuleStatus(StrEnum):
 
 
 class Sharing(StrEnum):
-    """Between which calls a stored result may pass."""
+    """Between which calls a stored result may pass: each scope lies within the next one."""
 
     RUN = "run"
     SESSION = "session"
     USER = "user"
+    SERVICE = "service"
     ALL = "all"
+    """All of the namespace, which by default is one service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,22 @@ class Match:
     """Where it was proven; the SDK client does not look at it. Empty: no namespace."""
     scope: Sharing | None = None
     """``None``: the rule does not say, as `Sharing.ALL`."""
+    namespaces: tuple[str, ...] = ()
+    """Where it was proven, if in several that agree; ``namespace`` is then empty."""
 
     @property
     def is_limited(self) -> bool:
         """Whether a result may not pass between all who ask."""
         return self.scope not in (None, Sharing.ALL)
+
+    @property
+    def proven_in(self) -> tuple[str, ...]:
+        """Return the namespaces it was proven in; ``("",)``: it holds wherever it is asked."""
+        return self.namespaces or (self.namespace,)
+
+    def holds_in(self, namespace: str) -> bool:
+        """Whether it was proven in this namespace, or holds in any."""
+        return self.proven_in == ("",) or namespace in self.proven_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +117,12 @@ class Action:
     """The greatest age that may be served. ``None``: the rule does not say."""
     verify_sample_rate: float = 0.0
     """The share of served calls that really run as well, 0 to 1."""
+    writers: Sharing | None = None
+    """How far writes of other runs reach: `Sharing.RUN`, not at all, where the traces prove that
+    results outlive them; `Sharing.ALL` where a writer was found after which results change.
+    ``None``: a write by any call that would share the result voids it. No client need look at this:
+    one that hears of more writers serves less, and the proof holds for one that hears of its own
+    run's alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +150,12 @@ def decision_id(namespace: str, tool: str, input_hash: str, *, hash_v: int = HAS
 
 def rule_to_json(rule: Rule) -> dict[str, Any]:
     """Return the rule as the JSON object of a rules document, members in a fixed order."""
-    match: dict[str, Any] = {"tool_name": rule.match.tool_name}
-    if rule.match.namespace:
-        match["namespace"] = rule.match.namespace
-    if rule.match.input_hash is not None:
-        match["input_hash"] = rule.match.input_hash
-    if rule.match.hash_v is not None:
-        match["hash_v"] = rule.match.hash_v
-    if rule.match.system_prompt_hash is not None:
-        match["system_prompt_hash"] = rule.match.system_prompt_hash
-    if rule.match.scope is not None:
-        match["scope"] = rule.match.scope.value
     action: dict[str, Any] = {"op": rule.action.op}
     if rule.action.freshness_seconds is not None:
         action["freshness_seconds"] = plain_number(rule.action.freshness_seconds)
     action["verify_sample_rate"] = plain_number(rule.action.verify_sample_rate)
+    if rule.action.writers is not None:
+        action["writers"] = rule.action.writers.value
 
     written: dict[str, Any] = {"decision_id": rule.decision_id}
     if rule.status is not RuleStatus.ACTIVE:
@@ -153,12 +163,29 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
     written["config"] = {
         "schema": LIMITED_RULE_SCHEMA if rule.match.is_limited else RULE_SCHEMA,
         "rule_kind": rule.kind.value,
-        "match": match,
+        "match": _match_to_json(rule.match),
         "guard": {"read_only": rule.guard.read_only, "replay_safe": rule.guard.replay_safe},
         "action": action,
     }
     if rule.evidence is not None:
         written["evidence"] = dict(rule.evidence)
+    return written
+
+
+def _match_to_json(match: Match) -> dict[str, Any]:
+    written: dict[str, Any] = {"tool_name": match.tool_name}
+    if match.namespace:
+        written["namespace"] = match.namespace
+    if match.namespaces:
+        written["namespaces"] = list(match.namespaces)
+    if match.input_hash is not None:
+        written["input_hash"] = match.input_hash
+    if match.hash_v is not None:
+        written["hash_v"] = match.hash_v
+    if match.system_prompt_hash is not None:
+        written["system_prompt_hash"] = match.system_prompt_hash
+    if match.scope is not None:
+        written["scope"] = match.scope.value
     return written
 
 
@@ -188,6 +215,7 @@ def rule_from_json(value: object) -> Rule | None:
             hash_v=_whole(match.get("hash_v")),
             system_prompt_hash=_text(match.get("system_prompt_hash")),
             namespace=_text(match.get("namespace")) or "",
+            namespaces=_texts(match.get("namespaces")),
             scope=_scope(match.get("scope")),
         ),
         guard=Guard(
@@ -198,6 +226,7 @@ def rule_from_json(value: object) -> Rule | None:
             op=_text(action.get("op")) or "",
             freshness_seconds=_finite(_positive(action.get("freshness_seconds"))),
             verify_sample_rate=min(_positive(action.get("verify_sample_rate")) or 0.0, 1.0),
+            writers=_writers(action.get("writers")),
         ),
         status=RuleStatus.CANDIDATE if candidate else RuleStatus.ACTIVE,
         evidence=evidence if isinstance(evidence, dict) else None,
@@ -221,8 +250,20 @@ def _scope(value: object) -> Sharing | None:
     return Sharing(str(value)) if known else Sharing.RUN
 
 
+def _writers(value: object) -> Sharing | None:
+    """Return how far writes reach; what is not known is taken as the widest."""
+    if value is None:
+        return None
+    known = isinstance(value, str) and value in list(Sharing)
+    return Sharing(str(value)) if known else Sharing.ALL
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 def _whole(value: object) -> int | None:

@@ -201,10 +201,11 @@ def _not_called(tools: Sequence[ToolFacts], rules: Sequence[Rule]) -> Iterator[C
     called = {(facts.name.namespace, facts.name.tool) for facts in tools}
     names = {name for _, name in called}
     missing = {
-        (rule.match.namespace, rule.match.tool_name)
+        (namespace, rule.match.tool_name)
         for rule in rules
-        if (rule.match.namespace, rule.match.tool_name) not in called
-        and (rule.match.namespace or rule.match.tool_name not in names)
+        for namespace in rule.match.proven_in
+        if (namespace, rule.match.tool_name) not in called
+        and (namespace or rule.match.tool_name not in names)
     }
     for namespace, tool in sorted(missing):
         yield Case(
@@ -224,7 +225,7 @@ def _tools(
         of_tool = [
             rule
             for rule in rules
-            if rule.match.tool_name == tool and rule.match.namespace in ("", namespace)
+            if rule.match.tool_name == tool and rule.match.holds_in(namespace)
         ]
         if of_tool:
             yield _Tool(
@@ -270,12 +271,14 @@ def _soon_changed(
 
 
 def _table(rules: Sequence[Rule]) -> pa.Table:
+    """Return one row for each rule and namespace that it was proven in."""
+    rows = [(rule.match, namespace) for rule in rules for namespace in rule.match.proven_in]
     return pa.table(
         {
-            "namespace": pa.array([rule.match.namespace for rule in rules], pa.string()),
-            "tool": pa.array([rule.match.tool_name for rule in rules], pa.string()),
-            "input_hash": pa.array([rule.match.input_hash for rule in rules], pa.string()),
-            "hash_v": pa.array([rule.match.hash_v for rule in rules], pa.int32()),
+            "namespace": pa.array([namespace for _, namespace in rows], pa.string()),
+            "tool": pa.array([match.tool_name for match, _ in rows], pa.string()),
+            "input_hash": pa.array([match.input_hash for match, _ in rows], pa.string()),
+            "hash_v": pa.array([match.hash_v for match, _ in rows], pa.int32()),
         }
     )
 

@@ -28,8 +28,7 @@ _MAX_NS = 2**63 - 1
 _SHORT_BYTES = 128
 """Attributes of up to this length are likely to come again, and are remembered."""
 
-_HEADS = tuple(bytes((18, length + 2, 10, length)) for length in range(126))
-"""What stands before a text of each length, in an attribute."""
+_MOST_KNOWN = 8192
 
 _Pair = tuple[str, object]
 
@@ -98,15 +97,10 @@ def _add_span(span: Any, resource: Resource, scope: str, reading: Reading) -> No
     trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
     start, end, kind = span.start_time_unix_nano, span.end_time_unix_nano, span.kind
     try:
-        pairs = [
-            _short_pair(raw) or _pair(raw)
-            if len(raw) <= _SHORT_BYTES
-            else _text_pair(raw) or _pair(raw)
-            for raw in span.attributes[:]  # a slice is a list, which is quicker to go through
-        ]
+        pairs = _pairs(span.attributes[:])  # a slice is a list, quicker to go through
         code, message = _status(raw) if (raw := span.status) else (0, "")
         events = [_event(raw) for raw in span.events] if span.events else []
-    except DecodeError:
+    except (DecodeError, UnicodeDecodeError):
         _add_unusual(span, resource, scope, reading)
         return
     attributes = dict(pairs)
@@ -155,13 +149,56 @@ def _add_unusual(span: Any, resource: Resource, scope: str, reading: Reading) ->
     read_span(read_fields(span.SerializeToString(), "Span", reading), resource, scope, reading)
 
 
-@lru_cache(maxsize=8192)
-def _short_pair(raw: bytes) -> _Pair | None:
-    """Return the attribute in ``raw``; ``None`` where its value can be changed by whoever has it,
-    so that it must not be shared.
+_known: dict[bytes, _Pair] = {}
+"""Short attributes that were read before."""
+_keys: dict[bytes, str] = {}
+"""Keys that were read before, by the bytes with which their attributes begin."""
+
+
+def _pairs(raws: list[bytes]) -> list[_Pair]:
+    """Return the attributes of a span.
+
+    Most are texts, written as every writer writes them: ``0a LENGTH key 12 LENGTH 0a LENGTH text``
+    with lengths of one byte, or of two around the text. Under keys that were met before these are
+    read here: the decoder takes three times as long, most of it for the objects that it makes.
     """
-    pair = _text_pair(raw) or _pair(raw)
-    return None if isinstance(pair[1], (list, dict)) else pair
+    pairs: list[_Pair] = []
+    known, keys, head_of, add = _known.get, _keys.get, _head, pairs.append
+    for raw in raws:
+        size = len(raw)
+        is_short = size <= _SHORT_BYTES
+        pair = known(raw) if is_short else None
+        if pair is None:
+            at = raw[1] + 2 if size > 1 else 0
+            start = at + 4 if size - at < 130 else at + 6
+            key = keys(raw[:at])
+            if key is None or raw[at:start] != head_of(size - start):
+                pair = _decoded(raw)
+            else:
+                pair = key, raw[start:].decode()
+            if is_short:
+                _remember(raw, pair)
+        add(pair)
+    return pairs
+
+
+def _remember(raw: bytes, pair: _Pair) -> None:
+    """Keep an attribute, unless whoever has it can change it."""
+    if not isinstance(pair[1], (list, dict)):
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[raw] = pair
+
+
+def _decoded(raw: bytes) -> _Pair:
+    """Return an attribute as the decoder reads it, and remember how its bytes begin."""
+    pair = _pair(raw)
+    key = pair[0].encode()
+    if 0 < len(key) < 128 and raw.startswith(begin := bytes((10, len(key))) + key):
+        if len(_keys) >= _MOST_KNOWN:
+            _keys.clear()
+        _keys[begin] = pair[0]
+    return pair
 
 
 def _pair(raw: bytes) -> _Pair:
@@ -170,37 +207,15 @@ def _pair(raw: bytes) -> _Pair:
     return pair.key, value.string_value or _value(value)
 
 
-def _text_pair(raw: bytes) -> _Pair | None:
-    """Return an attribute whose value is a text, if it is written as every writer writes it.
-
-    ``0a LENGTH key 12 LENGTH 0a LENGTH text`` with lengths of one byte, or of two around the text.
-    The decoder takes twice the time, most of it for the objects that it makes.
-    """
-    if len(raw) < 6 or raw[1] > 127:
-        return None
-    at = raw[1] + 2
-    length = len(raw) - at - 4
+@lru_cache(maxsize=16384)
+def _head(length: int) -> bytes:
+    """Return what stands before a text of this length, in an attribute; b"" for other lengths."""
     if 0 <= length < 126:
-        start = at + 4
-        head = _HEADS[length]
-    else:
-        start = at + 6
-        length -= 2
-        if not 128 <= length < 16381:
-            return None
-        outer = length + 3
-        head = bytes((18, outer & 127 | 128, outer >> 7, 10, length & 127 | 128, length >> 7))
-    if raw[at:start] != head or raw[0] != 10:
-        return None
-    try:
-        return _key(raw[2:at]), raw[start:].decode()
-    except UnicodeDecodeError:
-        return None
-
-
-@lru_cache(maxsize=4096)
-def _key(raw: bytes) -> str:
-    return raw.decode()
+        return bytes((18, length + 2, 10, length))
+    if not 128 <= length < 16381:
+        return b""
+    outer = length + 3
+    return bytes((18, outer & 127 | 128, outer >> 7, 10, length & 127 | 128, length >> 7))
 
 
 def _status(raw: bytes) -> tuple[int, str]:

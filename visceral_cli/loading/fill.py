@@ -18,7 +18,7 @@ from visceral_cli.loading.load import LoadSummary, load_files
 from visceral_cli.loading.settle import settle
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
-from visceral_cli.store.database import is_store, open_store, temporary_store
+from visceral_cli.store.database import is_store, leave_room, open_store, temporary_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ def filled_store(
                 temporary_store() if settings.store is None else open_store(settings.store)
             )
             loaded = load_files(store, files, settings, progress, kept=settings.store is not None)
+        leave_room(store)
         progress.stage("joining spans of one call")
         tree = settle(store, settings.extract)
         _refuse_damage(store, settings)

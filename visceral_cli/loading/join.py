@@ -10,15 +10,17 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from visceral_cli.calls.call_columns import CallColumns, columns_of
 from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.mentions import comparable
 from visceral_cli.calls.one_call import Joined, one_call_each
 from visceral_cli.calls.tool_call import CallKind, ContentMissing, IdentityMissing, ToolCall
 from visceral_cli.loading.rows import (
     CALL_FIELDS,
     arguments_batch,
     call_batch,
+    hashes_of_kept_arguments,
     results_batch,
-    text_hash,
 )
 from visceral_cli.loading.span_tree import SpanTree
 from visceral_cli.loading.texts import insert_texts
@@ -72,11 +74,11 @@ def join_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree, settings: Extra
         changed: list[RecordedCall] = []
         replaced: list[Place] = []
         for judged in _sets(store, first, first + SETS_AT_A_TIME):
-            _complete(judged, extractor, keep_text=settings.keep_text)
+            _complete(judged, extractor)
             replaced += _join(judged)
             changed += [recorded for recorded in judged.calls if recorded.changed]
         replaced += [recorded.place for recorded in changed]
-        _insert(store, changed, replaced, keep_text=settings.keep_text)
+        _insert(store, changed, replaced, settings)
 
 
 def _choose_sets(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> int:
@@ -173,11 +175,13 @@ def _sets(store: duckdb.DuckDBPyConnection, first: int, end: int) -> Iterator[_S
         f"SELECT nth, record, position, what, text FROM _judged_text {condition}",  # noqa: S608
         values,
     ).fetchall():
-        sets[nth].told[record, position][what] = text
+        told = sets[nth].told[record, position]
+        text = comparable(text)
+        told[what] = text if told.get(what, text) == text else None
     return iter(sets.values())
 
 
-def _complete(judged: _Set, extractor: Extractor, *, keep_text: bool) -> None:
+def _complete(judged: _Set, extractor: Extractor) -> None:
     """Give the calls what their own spans lack, where other records agree on it."""
     for recorded in judged.calls if judged.told else ():
         told = judged.told.get(recorded.place)
@@ -186,8 +190,6 @@ def _complete(judged: _Set, extractor: Extractor, *, keep_text: bool) -> None:
         if "arguments" in told and told["arguments"] is None:
             recorded.call.identity_missing = IdentityMissing.CONFLICT
         recorded.call = extractor.complete(recorded.call, told.get("arguments"), told.get("result"))
-        if keep_text and recorded.call.arguments is not None:
-            recorded.arguments_hash = text_hash(recorded.call.arguments)
         recorded.changed = True
 
 
@@ -223,11 +225,13 @@ def _insert(
     store: duckdb.DuckDBPyConnection,
     changed: Sequence[RecordedCall],
     replaced: Sequence[Place],
-    *,
-    keep_text: bool,
+    settings: ExtractSettings,
 ) -> None:
+    calls = columns_of([item.call for item in changed], [-1 - item.record for item in changed])
+    told = hashes_of_kept_arguments(calls, settings)  # of texts that completed a call just now
     if changed:
-        rows = _rows(changed)
+        known = [one.arguments_hash or new for one, new in zip(changed, told, strict=True)]
+        rows = _rows(changed, calls, known)
         columns = ", ".join(rows.schema.names)
         store.register("_batch", rows)
         store.execute(
@@ -240,9 +244,8 @@ def _insert(
         store.register("_batch", pa.table(places))
         store.execute("INSERT INTO _replaced SELECT record, position FROM _batch")
         store.unregister("_batch")
-    if keep_text:
-        kept = [recorded.call for recorded in changed]
-        insert_texts(store, arguments_batch(kept), results_batch(kept))
+    results = calls if settings.keep_text else CallColumns()
+    insert_texts(store, arguments_batch(told, calls), results_batch(results))
 
 
 def _load(
@@ -261,14 +264,11 @@ def _load(
         yield nth, RecordedCall(record, file_id, arguments_hash, call)
 
 
-def _rows(recorded: Sequence[RecordedCall]) -> pa.Table:
-    """Rows of ``_call_joined``."""
-    batch = call_batch(
-        [item.call for item in recorded],
-        [-1 - item.record for item in recorded],
-        [item.arguments_hash for item in recorded],
-    )
-    table = pa.Table.from_batches([batch])
+def _rows(
+    recorded: Sequence[RecordedCall], calls: CallColumns, arguments_hashes: Sequence[str | None]
+) -> pa.Table:
+    """Rows of ``_call_joined``; the calls of ``recorded`` and the hashes of their arguments."""
+    table = pa.Table.from_batches([call_batch(calls, arguments_hashes)])
     return table.append_column(
         "file_id", pa.array([item.file_id for item in recorded], pa.int32())
     ).append_column("spans", pa.array([item.spans for item in recorded], pa.int32()))

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 import duckdb
 import pyarrow as pa
 
-from visceral_cli.ingest.files import InputFile
+from visceral_cli.ingest.files import OTHER_FILE, InputFile
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import Plan, plan_file
 from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
 from visceral_cli.loading.claim import claim_settings
+from visceral_cli.loading.fork_server import SMALL_INPUT_BYTES
 from visceral_cli.loading.pool import (
     ReadPieces,
     available_cores,
@@ -34,9 +35,6 @@ from visceral_cli.settings import Settings
 _PIECES_AT_ONCE = 4
 """How many pieces' rows are inserted together: a statement costs as much as a thousand rows."""
 
-SMALL_INPUT_BYTES = 8 << 20
-"""Below this, starting processes costs more than they save."""
-
 _RECORD_TABLES = ("_span_record", "_call_record", "_mention", "damage", "input_file")
 
 
@@ -48,6 +46,8 @@ class LoadSummary:
     already_loaded: int = 0
     replaced: int = 0
     """Files that had been loaded before with other content."""
+    other: int = 0
+    """Files of a folder that hold nothing of a known kind; they are not among the loaded."""
 
 
 @dataclass(slots=True)
@@ -105,7 +105,10 @@ def load_files(
         # Inserting takes half the work on one thread; the others read meanwhile.
         store.execute("SET threads = 1")
         stack.callback(store.execute, "RESET threads")
-        _load_all(store, new, settings, progress, read)
+        plans = _load_all(store, new, settings, progress, read)
+    other = sum(plan.format == OTHER_FILE for plan in plans)
+    summary.loaded -= other
+    summary.other += other
     return summary
 
 
@@ -115,7 +118,8 @@ def _load_all(
     settings: Settings,
     progress: Progress,
     read: ReadPieces,
-) -> None:
+) -> list[Plan]:
+    """Load the files; return how each was read."""
     plans: list[Plan] = []
 
     def pieces() -> Iterator[tuple[int, Piece]]:
@@ -140,6 +144,7 @@ def _load_all(
         current = _begin(store, *new[begun])
         begun += 1
     _finish(store, current, plans[begun - 1] if plans else None, progress)
+    return plans
 
 
 def _new_files(
@@ -154,11 +159,15 @@ def _new_files(
             summary.loaded += 1
             yield file, None
         return
-    rows = store.execute("SELECT path, digest, file_id FROM input_file").fetchall()
-    digests = {digest for _, digest, _ in rows}
-    by_path = {path: file_id for path, _, file_id in rows}
+    rows = store.execute("SELECT path, digest, file_id, format FROM input_file").fetchall()
+    digests = {digest for _, digest, _, _ in rows}
+    others = {digest for _, digest, _, format_ in rows if format_ == OTHER_FILE}
+    by_path = {path: file_id for path, _, file_id, _ in rows}
     for file in files:
         digest = _digest(file)
+        if digest in others:
+            summary.other += 1
+            continue
         if digest in digests:
             summary.already_loaded += 1
             continue

@@ -29,7 +29,7 @@ def narrow(store: duckdb.DuckDBPyConnection, settings: Settings) -> None:
         {
             "since": settings.since_ns,
             "until": settings.until_ns,
-            "tools": [*settings.only_tools, *_writers(store, settings)]
+            "tools": [*settings.only_tools, *writer_names(store, settings)]
             if settings.only_tools
             else [],
         },
@@ -37,8 +37,13 @@ def narrow(store: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     run_file(store, "visceral_cli.loading", "narrow.sql")
 
 
-def _writers(store: duckdb.DuckDBPyConnection, settings: Settings) -> list[str]:
-    """Names of tools that change something, by what is declared of them or by their name."""
+def widen(store: duckdb.DuckDBPyConnection) -> None:
+    """Let ``tool_call`` be all calls again."""
+    store.execute("DROP TABLE IF EXISTS temp.tool_call")
+
+
+def writer_names(store: duckdb.DuckDBPyConnection, settings: Settings) -> list[str]:
+    """Return the tools that change something, by what is declared of them or by their name."""
     told = store.execute("SELECT tool, bool_and(readonly) FROM main.tool_call GROUP BY tool")
     writers = []
     for tool, attested in told.fetchall():

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
-import signal
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import resource_tracker
 from typing import Protocol
 
 from visceral_cli.calls.extract import Extractor
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.json_window import WINDOW
 from visceral_cli.ingest.pieces import Piece
+from visceral_cli.loading.fork_server import interrupts_later, reading_context
 from visceral_cli.loading.worker import PieceRows, begin_reading_process, read_all_rows, read_rows
 from visceral_cli.settings import Settings
 
@@ -52,18 +49,12 @@ def reading_here(settings: Settings) -> ReadPieces:
 def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
     """Read in ``count`` processes.
 
-    They come from a fork server: this process may already hold threads (DuckDB's), and forking
-    with threads can deadlock. Pieces are taken ahead by one a process, and a piece that is read as
-    a stream is read here, so memory stays bounded.
+    They come from a fork server. Pieces are taken ahead by one a process, and a piece that is read
+    as a stream is read here, so memory stays bounded.
     """
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["visceral_cli.loading.worker"])
-    # NumPy's linear algebra, of no use there, would start threads that wait by spinning.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    resource_tracker.ensure_running()  # else it would undo what `_interrupts_later` blocks
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=begin_reading_process)
+    pool = ProcessPoolExecutor(
+        count, mp_context=reading_context(), initializer=begin_reading_process
+    )
     do = partial(read_all_rows, pickled_settings=pickle.dumps(settings))
     extractor = Extractor(settings.extract)
 
@@ -74,7 +65,7 @@ def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
                 yield from _results(waiting, 0)
                 yield file, read_rows(piece, settings, extractor)
             else:
-                with _interrupts_later():  # the first one starts the processes
+                with interrupts_later():  # the first one starts the processes
                     waiting.append((file, pool.submit(do, piece)))
                 yield from _results(waiting, count + 1)
         yield from _results(waiting, 0)
@@ -88,35 +79,6 @@ def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Answer a Ctrl-C only afterwards, and let processes that start meanwhile never see one.
-
-    Of processes that were left half started, each would write a traceback.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    answer = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    blocked = _block_interrupts()
-    try:
-        yield
-    finally:
-        if blocked is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        signal.signal(signal.SIGINT, answer)
-    if came:
-        raise KeyboardInterrupt
-
-
-def _block_interrupts() -> set[int | signal.Signals] | None:
-    """Block SIGINT in this thread and return what was blocked; ``None`` where there is no mask."""
-    if not hasattr(signal, "pthread_sigmask"):
-        return None
-    return signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def available_cores() -> int:

@@ -10,9 +10,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.extract import SpanContext
-from visceral_cli.calls.tool_call import Mention, ToolCall
+from visceral_cli.calls.tool_call import Mention
 from visceral_cli.ingest.span import Span
+from visceral_cli.settings import ExtractSettings
 
 LATEST_NS = 2**63 - 1
 """The last instant a column of nanoseconds holds (in the year 2262)."""
@@ -42,6 +44,7 @@ _CALL_COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
     ("content_missing", pa.string(), "content_missing"),
     ("content_bytes", pa.int64(), "content_bytes"),
     ("empty_result", pa.bool_(), "empty_result"),
+    ("result_order", pa.string(), "result_order"),
     ("call_id", pa.string(), "call_id"),
     ("session", pa.string(), "session"),
     ("user_id", pa.string(), "user"),
@@ -50,6 +53,9 @@ _CALL_COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
     ("replay_safe", pa.bool_(), "replay_safe"),
     ("vary", pa.string(), "vary"),
     ("freshness_override", pa.float64(), "freshness_override"),
+    ("invalidates", pa.string(), "invalidates"),
+    ("declared_run", pa.string(), "declared_run"),
+    ("served_start_ns", pa.int64(), "served_start_ns"),
     ("served_decision_id", pa.string(), "served_decision_id"),
     ("verify_match", pa.bool_(), "verify_match"),
     ("cost_usd", pa.float64(), "cost_usd"),
@@ -121,15 +127,11 @@ class SpanRows:
         return pa.RecordBatch.from_pydict(arrays)
 
 
-def call_batch(
-    calls: Sequence[ToolCall],
-    records: Sequence[int],
-    arguments_hashes: Sequence[str | None],
-) -> pa.RecordBatch:
-    """One row per call; the ``i``-th record and hash belong to ``calls[i]``."""
-    fields = _by_field(calls, ToolCall)
+def call_batch(calls: CallColumns, arguments_hashes: Sequence[str | None]) -> pa.RecordBatch:
+    """One row per call; the ``i``-th hash is that of the arguments of call ``i``, if kept."""
+    fields = calls.fields
     columns: dict[str, pa.Array] = {
-        "record": pa.array(records, pa.int64()),
+        "record": pa.array(calls.records, pa.int64()),
         "arguments_hash": _column(arguments_hashes, pa.string()),
     }
     columns["start_ns"], columns["end_ns"] = _intervals(fields["start_ns"], fields["end_ns"])
@@ -156,14 +158,33 @@ def _by_field(
     return dict(zip(names, columns, strict=True))
 
 
-def arguments_batch(calls: Iterable[ToolCall]) -> pa.RecordBatch:
-    """Distinct (hash, text) rows of the arguments that are known."""
-    return _distinct_texts((text_hash(call.arguments), call.arguments) for call in calls)
+def hashes_of_kept_arguments(calls: CallColumns, settings: ExtractSettings) -> list[str | None]:
+    """Return the hash of the arguments of each call, where their text is kept.
+
+    Those of calls with a declared ``vary`` always are: without the arguments that it leaves out,
+    the traces could not refute it.
+    """
+    texts = calls.fields["arguments"]
+    if settings.keep_text:
+        return list(map(text_hash, texts))
+    declared = {name for name, tool in settings.tools.items() if tool.vary is not None}
+    vary = calls.fields["vary"]
+    if not declared and vary.count(None) == len(vary):
+        return [None] * len(texts)
+    return [
+        text_hash(text) if told is not None or tool in declared else None
+        for text, told, tool in zip(texts, vary, calls.fields["tool"], strict=True)
+    ]
 
 
-def results_batch(calls: Iterable[ToolCall]) -> pa.RecordBatch:
+def arguments_batch(hashes: Sequence[str | None], calls: CallColumns) -> pa.RecordBatch:
+    """Distinct (hash, text) rows of the arguments that are kept; ``hashes`` by call."""
+    return _distinct_texts(zip(hashes, calls.fields["arguments"], strict=True))
+
+
+def results_batch(calls: CallColumns) -> pa.RecordBatch:
     """Distinct (hash, text) rows of the results that are known."""
-    return _distinct_texts((call.content_hash, call.result) for call in calls)
+    return _distinct_texts(zip(calls.fields["content_hash"], calls.fields["result"], strict=True))
 
 
 def _distinct_texts(rows: Iterable[tuple[str | None, str | None]]) -> pa.RecordBatch:

@@ -22,8 +22,8 @@ SELECT *
 FROM _call_record
 WHERE record NOT IN (SELECT record FROM _copy);
 
--- One row per call record, argument or result that another record tells: by the span it names, or
--- by its call id within the trace. ``text`` is NULL where they contradict each other.
+-- One row per call record, argument or result of it, and text that other records tell for it: by the
+-- span they name, or by its call id within the trace.
 CREATE OR REPLACE TEMP VIEW _told_elsewhere AS
 WITH open_call AS (
     SELECT record, position, trace_id, span_id, call_id, tool, identity_missing, content_missing
@@ -40,16 +40,15 @@ match AS (
     JOIN _mention ON _mention.trace_id = open_call.trace_id AND _mention.call_id = open_call.call_id
     WHERE _mention.tool IS NULL OR _mention.tool = open_call.tool
 )
-SELECT
+SELECT DISTINCT
     trace_id,
     record,
     position,
     what,
-    CASE WHEN min(text) = max(text) THEN min(text) END AS text
+    text
 FROM match
 WHERE (what = 'arguments' AND identity_missing = 'not-captured')
-   OR (what = 'result' AND content_missing = 'not-captured')
-GROUP BY trace_id, record, position, what;
+   OR (what = 'result' AND content_missing = 'not-captured');
 
 -- One row per call that runs while another with its call id and tool does: the traces of both.
 CREATE OR REPLACE TEMP VIEW _same_id_at_once AS

@@ -9,24 +9,26 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from visceral_cli.calls.extract import Extractor, SpanContext
-from visceral_cli.calls.tool_call import Mention, ToolCall
+from visceral_cli.calls.call_columns import CallColumns
+from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import read_piece
-from visceral_cli.ingest.span import Damage, DamageKind, Reading
+from visceral_cli.ingest.span import Damage, DamageKind, Reading, Span
 from visceral_cli.loading.rows import (
     SpanRows,
     arguments_batch,
     call_batch,
+    hashes_of_kept_arguments,
     mention_batch,
     results_batch,
-    text_hash,
 )
-from visceral_cli.settings import Settings
+from visceral_cli.settings import ExtractSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class PieceRows:
     calls: pa.RecordBatch
     mentions: pa.RecordBatch
     arguments: pa.RecordBatch
-    """Distinct (hash, text); empty unless texts are kept."""
+    """Distinct (hash, text) of those that are kept."""
     results: pa.RecordBatch
     damage: list[Damage]
     damage_counts: Counter[DamageKind]
@@ -82,7 +84,7 @@ def _unpacked(*values: Any) -> PieceRows:
 def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterator[PieceRows]:
     """Read one piece and find the calls in it; several results where it is read as a stream."""
     input_bytes = piece.length
-    rows = _Rows(extractor, keep_text=settings.extract.keep_text)
+    rows = _Rows(extractor, settings.extract)
     for reading in read_piece(piece, settings, each=rows.take):
         rows.take(reading)
         yield rows.result(reading, input_bytes)
@@ -97,7 +99,8 @@ def read_all_rows(piece: Piece, pickled_settings: bytes) -> list[PieceRows]:
     """
     settings, extractor = _prepared(pickled_settings)
     rows = list(read_rows(piece, settings, extractor))
-    gc.collect()
+    if next(_pieces_read) % _PIECES_A_COLLECTION == 0:
+        gc.collect()
     return rows
 
 
@@ -105,12 +108,16 @@ def begin_reading_process() -> None:
     """Prepare a process that does nothing but :func:`read_all_rows`.
 
     Spans come and go by the thousand and hold no cycles: looking for some after every few hundred
-    takes a fifth of the time, so it is done once a piece. Ctrl-C reaches the whole process group;
-    only the parent shall answer it.
+    takes a fifth of the time, so it is done once in a few pieces. Ctrl-C reaches the whole process
+    group; only the parent shall answer it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     gc.disable()
+
+
+_PIECES_A_COLLECTION = 16
+_pieces_read = count(1)
 
 
 @lru_cache(maxsize=1)
@@ -119,52 +126,51 @@ def _prepared(pickled_settings: bytes) -> tuple[Settings, Extractor]:
     return settings, Extractor(settings.extract)
 
 
+SPANS_AT_ONCE = 1000
+"""How many spans are held before they are read for calls: enough that many are alike."""
+
+
 class _Rows:
     """The rows of one reading, collected while it is read."""
 
-    def __init__(self, extractor: Extractor, *, keep_text: bool) -> None:
+    def __init__(self, extractor: Extractor, settings: ExtractSettings) -> None:
         self._extractor = extractor
-        self._keep_text = keep_text
+        self._settings = settings
         self._begin()
 
     def _begin(self) -> None:
+        self._waiting: list[Span] = []
         self._spans = SpanRows()
-        self._calls: list[ToolCall] = []
-        self._records: list[int] = []
-        self._mentions: list[Mention] = []
+        self._told = SpansTold()
         self._log_records = 0
 
     def take(self, reading: Reading) -> None:
         """Move the spans and log records of a reading into rows."""
-        if reading.spans:
-            read = self._extractor.read
-            told: list[SpanContext] = []
-            for record, span in enumerate(reading.spans, len(self._spans)):
-                calls, mentions, who = read(span)
-                told.append(who)
-                if calls:
-                    self._calls += calls
-                    self._records += [record] * len(calls)
-                elif mentions:
-                    self._mentions += mentions
-            self._spans.add(reading.spans, told)
-            reading.spans = []
+        self._waiting += reading.spans
+        reading.spans = []
+        if len(self._waiting) >= SPANS_AT_ONCE:
+            self._read_waiting()
         for log in reading.logs:
-            self._mentions += self._extractor.mentions_of_log(log)
+            self._told.mentions += self._extractor.mentions_of_log(log)
         self._log_records += len(reading.logs)
         reading.logs = []
 
+    def _read_waiting(self) -> None:
+        spans, self._waiting = self._waiting, []
+        who = read_spans(spans, self._extractor, len(self._spans), self._told)
+        self._spans.add(spans, who)
+
     def result(self, reading: Reading, input_bytes: int) -> PieceRows:
         """Return the rows collected since the last result."""
-        calls = self._calls
-        kept = calls if self._keep_text else []
-        hashes = [text_hash(call.arguments) for call in kept] if kept else [None] * len(calls)
+        self._read_waiting()
+        calls = self._told.calls
+        hashes = hashes_of_kept_arguments(calls, self._settings)
         rows = PieceRows(
             spans=self._spans.batch(),
-            calls=call_batch(calls, self._records, hashes),
-            mentions=mention_batch(self._mentions),
-            arguments=arguments_batch(kept),
-            results=results_batch(kept),
+            calls=call_batch(calls, hashes),
+            mentions=mention_batch(self._told.mentions),
+            arguments=arguments_batch(hashes, calls),
+            results=results_batch(calls if self._settings.keep_text else CallColumns()),
             damage=reading.damage,
             damage_counts=reading.damage_counts,
             lines=reading.lines,

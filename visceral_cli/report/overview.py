@@ -120,6 +120,11 @@ def _freshness(tool: ToolFigures, bound: BoundFigures | None, rules: Sequence[Ru
     return "not proven"
 
 
+def shared_text(scope: str | None) -> str:
+    """Return who may share results in a scope: ``by all``, or ``within one user``."""
+    return "by all" if scope in (None, Sharing.ALL) else f"within one {scope}"
+
+
 def standings(report: Report, lines: Sequence[ToolLine]) -> dict[Standing, int]:
     """Return the repeats in each part, in the order of `Standing`."""
     parts = dict.fromkeys(Standing, 0)

@@ -152,6 +152,7 @@ def _rule_columns(report: Report) -> tuple[Column, ...]:
         _tool(lambda rule: rule.match.tool_name),
         _identity(lambda rule: plain(rule.match.input_hash or "")),
         Column("freshness", lambda rule: _duration(rule.action.freshness_seconds), True),
+        Column("scope", lambda rule: "-" if rule.match.scope is None else rule.match.scope.value),
         Column("verify", lambda rule: rate_text(rule.action.verify_sample_rate), True),
         Column("status", lambda rule: rule.status.value),
         Column("evidence", evidence, wraps=True),

@@ -19,6 +19,7 @@ import jinja2
 
 from visceral_cli.analysis.figures import GroupFigures
 from visceral_cli.report import overview
+from visceral_cli.report.caution import what_to_beware
 from visceral_cli.report.page.curve_chart import curve_chart, curve_point_text, proposed_text
 from visceral_cli.report.page.detail import GroupTimeline, PageDetail, Waterfall
 from visceral_cli.report.page.overview_charts import (
@@ -81,6 +82,7 @@ def page(report: Report, detail: PageDetail | None, view: View) -> str:
         read=overview.what_was_read(report),
         not_judged=overview.what_was_not_judged(report),
         findings=overview.what_was_found(report),
+        warnings=what_to_beware(report),
         damage=_damage(report),
         more_damage=max(0, len(report.inputs.damage) - DAMAGED),
         saving=_saving(report),

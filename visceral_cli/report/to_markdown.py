@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from visceral_cli.report import overview
+from visceral_cli.report.caution import what_to_beware
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import share_text
 from visceral_cli.report.report import Report
@@ -67,6 +68,8 @@ def _overview(report: Report, view: View) -> Iterator[str]:
     yield ""
     yield f"- Read: {escaped(overview.what_was_read(report))}"
     yield f"- Not judged: {escaped(overview.what_was_not_judged(report))}"
+    for warning in what_to_beware(report):
+        yield f"- Beware: {escaped(warning)}"
     command = overview.next_command(report, view.command)
     if command:
         yield f"- Next: {_code(plain(command, longest=None))}"

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from visceral_cli.report import overview
+from visceral_cli.report.caution import what_to_beware
 from visceral_cli.report.overview import Standing
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import share_text
@@ -135,6 +136,8 @@ def _foot(report: Report, view: View) -> list[RenderableType]:
     found = overview.what_was_found(report)
     if found:
         grid.add_row("Found", Text(f"{found}   (--rows findings)"))
+    for nth, warning in enumerate(what_to_beware(report)):
+        grid.add_row("" if nth else "Beware", _sentence(warning))
     command = overview.next_command(report, view.command)
     if command:
         grid.add_row("Next", Text.assemble((plain(command, longest=None), "bold")))

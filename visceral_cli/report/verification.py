@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -101,6 +102,11 @@ def _what_differs(rule: RuleOutcome) -> str:
         parts.append(
             f"{rule.mismatched:,} of {compared:,} served results differ, the oldest was {age}"
         )
+    if rule.stale_elsewhere:
+        parts.append(
+            f"{rule.stale_elsewhere:,} of {rule.voided_elsewhere:,} results that a writer of "
+            "another run voids differ, which clients that do not hear of it serve"
+        )
     recorded = rule.recorded.get(Recorded.MISMATCH, 0)
     if recorded:
         samples = recorded + rule.recorded.get(Recorded.MATCH, 0)
@@ -117,7 +123,7 @@ def _what_follows(rule: RuleOutcome, found: Verification) -> str:
 
 
 def _mismatches(rule: RuleOutcome) -> int:
-    return rule.mismatched + rule.recorded.get(Recorded.MISMATCH, 0)
+    return rule.mismatched + rule.stale_elsewhere + rule.recorded.get(Recorded.MISMATCH, 0)
 
 
 def _ranked(rules: Sequence[RuleOutcome]) -> list[RuleOutcome]:
@@ -153,7 +159,11 @@ def tool_table(found: Verification) -> RowTable:
     """Return a row for each tool: its rules together, and how many verify samples it takes."""
 
     def verify(tool: ToolOutcome) -> str:
-        return "-" if tool.verify_rate is None else rate_text(tool.verify_rate)
+        if tool.verify_rate is None or not tool.served_per_day:
+            return "-"
+        days = found.samples_to_notice / tool.served_per_day
+        takes_longer = f" for {math.ceil(days):,} days" if days > found.within_days else ""
+        return f"{rate_text(tool.verify_rate)}{takes_longer}"
 
     def per_day(tool: ToolOutcome) -> str:
         return "-" if tool.served_per_day is None else f"{tool.served_per_day:,.0f}"
@@ -256,6 +266,7 @@ def trust_table(found: Verification) -> RowTable:
             Column("trust", lambda record: record.trust.value),
             Column("held", lambda record: f"{record.held:,}", is_number=True),
             Column("mismatched", lambda record: f"{record.mismatched:,}", is_number=True),
+            Column("broken", lambda record: f"{record.broken:,}", is_number=True),
             Column("idle", lambda record: f"{record.idle:,}", is_number=True),
             Column("comparisons", lambda record: f"{record.samples:,}", is_number=True),
             Column("days", lambda record: f"{record.exposure_days:,.1f}", is_number=True),

@@ -21,8 +21,11 @@ def freshness_under_rules(
     ``proven`` is what the traces prove for each identity: a rule never grants more.
     """
     granted = np.full(len(proven), NONE, np.int64)
-    covered = {
-        (rule.match.namespace, rule.match.tool_name, rule.match.input_hash) for rule in rules
+    covered: dict[tuple[str, str, str | None], int] = {
+        (rule.match.namespace, rule.match.tool_name, rule.match.input_hash): round(
+            (rule.action.freshness_seconds or 0.0) * 1e9
+        )
+        for rule in rules
     }
     if not covered:
         return granted
@@ -32,6 +35,7 @@ def freshness_under_rules(
     names = call_names(store, first[identities])
     for identity, row in zip(identities.tolist(), first[identities].tolist(), strict=True):
         name = names[row]
-        if (name.namespace, name.tool, name.input_hash) in covered:
-            granted[identity] = proven[identity]
+        freshness_ns = covered.get((name.namespace, name.tool, name.input_hash))
+        if freshness_ns is not None:
+            granted[identity] = min(freshness_ns, proven[identity])
     return granted

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from visceral_cli.analysis.figures import GroupFigures, SharingFigures
+from visceral_cli.analysis.figures import (
+    ElsewhereFigures,
+    GroupFigures,
+    InvalidationFigures,
+    SharingFigures,
+)
 from visceral_cli.analysis.tools import ToolFacts, ToolName
 from visceral_cli.contract.identity import InputHash
 from visceral_cli.contract.rule import plain_number
@@ -38,7 +43,7 @@ class BoundEvidence:
     largest_age_seconds: float | None
     """The largest age at which a stored result was compared."""
     shared_change_bound: float | None = None
-    """The same bound, if all identities change at once."""
+    """The same bound, if identities change at once: all of them, or as many as were seen to."""
     smallest_passing_stale_rate: float | None = None
     """The smallest tolerated stale rate that would pass today; of use where nothing is proven."""
     warnings: tuple[str, ...] = ()
@@ -110,6 +115,10 @@ class ToolEvidence:
     """Within which scope all of this was found."""
     ignored: tuple[str, ...] = ()
     """What results were compared without, as JSON paths."""
+    elsewhere: ElsewhereFigures | None = None
+    """What writes of other runs do; ``None``: none is in reach."""
+    invalidations: tuple[InvalidationFigures, ...] = ()
+    """The writers after which its results change."""
 
 
 def identities_by_tool(groups: Iterable[GroupFigures]) -> dict[ToolName, list[IdentityCalls]]:
@@ -154,7 +163,8 @@ def evidence_to_json(
 
     ``served`` are the identity's own serves in the replay, ``serves`` those of the whole tool that
     were counted. Fractions are rounded to six decimals; what there is nothing to say about is left
-    out. ``saved_calls`` and ``saved_seconds`` come later, by `with_saving`.
+    out. ``scope_pairs`` are calls in a row that only the scope lets share a result, at most an hour
+    apart. ``saved_calls`` and ``saved_seconds`` come later, by `with_saving`.
     """
     figures: dict[str, Any] = {
         "version": identity.version,
@@ -177,16 +187,30 @@ def evidence_to_json(
         "shared_change_bound": bound.shared_change_bound,
         "warnings": list(bound.warnings) or None,
         "results_compared_without": list(ignored) or None,
-        "scope_found": None if sharing is None else sharing.why,
+        **_scope_figures(sharing),
         "missing": missing,
     }
-    return {name: _rounded(value) for name, value in figures.items() if value is not None}
+    return {name: rounded(value) for name, value in figures.items() if value is not None}
+
+
+def _scope_figures(sharing: SharingFigures | None) -> dict[str, Any]:
+    """Return what speaks for the scope: the comparisons across the step that leads into it."""
+    if sharing is None:
+        return {}
+    figures: dict[str, Any] = {"scope_found": sharing.why}
+    for step in sharing.steps:
+        if step.within == sharing.scope:
+            figures["scope_pairs"] = step.pairs
+            figures["scope_pairs_differing"] = step.differing
+            figures["scope_stale_rate_at_most"] = step.stale_rate_at_most
+    return figures
 
 
 def with_saving(evidence: dict[str, Any], calls: int, seconds: float) -> dict[str, Any]:
     """Return the evidence with what the rule would have saved on the calls it rests on."""
-    return evidence | {"saved_calls": calls, "saved_seconds": _rounded(seconds)}
+    return evidence | {"saved_calls": calls, "saved_seconds": rounded(seconds)}
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """Return fractions to six decimals, whole numbers as integers, and others as they are."""
     return plain_number(round(value, 6)) if isinstance(value, float) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -150,11 +151,50 @@ def _warnings(bound: Bound) -> list[str]:
             f"{bound.old_half.stale} of {bound.old_half.serves} serves older than half the "
             "freshness were stale: with fewer quick repeats a larger share would be"
         )
+    warnings += _warnings_of_changes(bound)
     if bound.clocks_differ:
         warnings.append("times of several hosts were compared to within seconds")
     if bound.instability is not None:
         warnings.append(_in_words(bound.instability))
     return warnings
+
+
+def _warnings_of_changes(bound: Bound) -> Iterator[str]:
+    """Yield what the bound does not cover, where more may be stale than is tolerated."""
+    tolerated, together, late = bound.tolerated_rate, bound.changes.shared, bound.changes.late
+    if bound.shared_change_rate > tolerated:
+        at_most = _percent(bound.shared_change_rate)
+        if together is None:
+            yield (
+                f"if all results changed at once, too seldom for {_days(bound.curve.span_seconds)} "
+                f"of traces to show it, up to {at_most} of the serves would be stale"
+            )
+        else:
+            yield (
+                f"results of different arguments changed together, {_moments(together.moments)} "
+                f"and {_percent(together.share)} of those that were compared then: up to "
+                f"{at_most} of the serves may be stale"
+            )
+    if late is not None and (bound.late_stale_rate or 0) > tolerated:
+        yield (
+            f"results changed {late.factor:.1f} times as often in the last quarter of the calls as "
+            f"in all of them: if that goes on, up to {_percent(bound.late_stale_rate or 0)} of the "
+            "serves will be stale"
+        )
+
+
+def _percent(rate: float) -> str:
+    """Return a share, rounded up: what is at most so much is said to be no less."""
+    return f"{math.ceil(rate * 1000 - 1e-9) / 10:g}%"
+
+
+def _days(seconds: float) -> str:
+    days = seconds / 86400
+    return f"{days:.1f} d" if days >= 1 else f"{seconds / 3600:.1f} h"
+
+
+def _moments(count: int) -> str:
+    return "at one moment" if count == 1 else f"at {count} moments"
 
 
 def _in_words(instability: Instability) -> str:

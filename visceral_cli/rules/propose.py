@@ -28,8 +28,9 @@ from visceral_cli.rules.evidence import (
     evidence_to_json,
     with_saving,
 )
-from visceral_cli.rules.refusal import Refusal
+from visceral_cli.rules.refusal import Refusal, most_repeats_first
 from visceral_cli.rules.refuse import choose_identities, refuse_tool
+from visceral_cli.rules.writes import reach_of_writes, writes_to_json
 
 __all__ = ["Proposal", "Refusal", "RulePolicy", "add_savings", "propose_rules"]
 
@@ -77,8 +78,7 @@ def propose_rules(tools: Iterable[ToolEvidence], policy: RulePolicy) -> Proposal
         else:
             rules += (_rule(tool, tool.bound, each, policy) for each in eligible)
             refusals += of_identities
-    refusals.sort(key=lambda one: (-one.repeats, one.namespace, one.tool, one.kind, one.message))
-    return Proposal(_one_for_each(rules), _one_for_each(candidates), tuple(refusals))
+    return Proposal(_one_for_each(rules), _one_for_each(candidates), most_repeats_first(refusals))
 
 
 def add_savings(
@@ -122,10 +122,12 @@ def _rule(
             op=Operation.REUSE_CACHED_RESULT,
             freshness_seconds=bound.freshness_seconds,
             verify_sample_rate=policy.verify_rate,
+            writers=reach_of_writes(tool),
         ),
         evidence=evidence_to_json(
             identity, tool.serves.get(found), bound, sharing=tool.sharing, ignored=tool.ignored
-        ),
+        )
+        | writes_to_json(tool),
     )
 
 
@@ -143,7 +145,8 @@ def _candidate(
         status=RuleStatus.CANDIDATE,
         evidence=evidence_to_json(
             identity, serves, bound, missing=missing, sharing=tool.sharing, ignored=tool.ignored
-        ),
+        )
+        | writes_to_json(tool),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -30,6 +30,7 @@ class RefusalKind(StrEnum):
     EMPTY_RESULT = "empty-result"
     HASH_VERSION = "hash-version"
     UNKEYED_ARGUMENT = "unkeyed-argument"
+    NAMESPACES_DIFFER = "namespaces-differ"
 
 
 EXPLANATIONS: Mapping[RefusalKind, str] = MappingProxyType(
@@ -56,6 +57,8 @@ EXPLANATIONS: Mapping[RefusalKind, str] = MappingProxyType(
         RefusalKind.HASH_VERSION: "the identity was hashed by rules that clients do not know",
         RefusalKind.UNKEYED_ARGUMENT: "the declared vary leaves out an argument on which the "
         "result depends",
+        RefusalKind.NAMESPACES_DIFFER: "rules of several namespaces would answer the same call, "
+        "and their results do not agree",
     }
 )
 """What each kind means, in one line."""
@@ -76,6 +79,19 @@ class Refusal:
     """What would change it; empty if nothing would."""
     repeats: int
     """Repeats that stay without a rule for this reason."""
+
+
+def most_repeats_first(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    """Return the refusals in a fixed order."""
+    return tuple(
+        sorted(
+            refusals,
+            key=lambda one: (
+                *(-one.repeats, one.namespace, one.tool),
+                *(one.kind, one.message, one.input_hash or ""),
+            ),
+        )
+    )
 
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -16,6 +16,7 @@ from visceral_cli.contract.acceptance import Inert, ReadRule, read_rules
 from visceral_cli.contract.identity import HASH_VERSION
 from visceral_cli.contract.rule import Rule, RuleStatus, rule_to_json
 from visceral_cli.errors import UsageError
+from visceral_cli.rules.merge import merged
 
 RULES_FORMAT = 1
 """The number of the document's format; within one number members are only added."""
@@ -25,8 +26,11 @@ _LEFT_ALONE = frozenset({Inert.PROMPT_CACHE, Inert.UNKNOWN_KIND})
 
 
 def rules_text(rules: Sequence[Rule]) -> str:
-    """Return the document of the rules: indented JSON in ASCII, with a line break at its end."""
-    document = {"format": RULES_FORMAT, "rules": [rule_to_json(rule) for rule in rules]}
+    """Return the document of the rules: indented JSON in ASCII, with a line break at its end.
+
+    What rules of several namespaces grant alike is one rule of it.
+    """
+    document = {"format": RULES_FORMAT, "rules": [rule_to_json(rule) for rule in merged(rules)]}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 

@@ -24,19 +24,19 @@ class Barrier:
         self._logs = runtime.writers.begin(self._here)
         self._is_up = True
         # within a declared run a writer is a matter of that run
-        shared = runtime.results is not None and self._in_store and current_run.get() is None
+        shared = runtime.cache_results is not None and self._in_store and current_run.get() is None
         self.writer: str | None = new_token() if shared else None
         """The id in the store; ``None``: the store need not know."""
 
     def raise_in_store(self) -> None:
         """Tell the store; waits for it, and does not raise."""
-        if self.writer is not None and self._runtime.results is not None:
-            self._runtime.results.begin_write(self._in_store, self.writer)
+        if self.writer is not None and self._runtime.cache_results is not None:
+            self._runtime.cache_results.begin_write(self._in_store, self.writer)
 
     async def raise_in_store_async(self) -> None:
         """Do the same without blocking the event loop."""
-        if self.writer is not None and self._runtime.results is not None:
-            await self._runtime.results.begin_write_async(self._in_store, self.writer)
+        if self.writer is not None and self._runtime.cache_results is not None:
+            await self._runtime.cache_results.begin_write_async(self._in_store, self.writer)
 
     def lift(self, result: object = None) -> None:
         """The writer has returned; a generator or coroutine that it returned may still write."""
@@ -51,12 +51,12 @@ class Barrier:
     def lift_in_store(self, *, waits: bool) -> None:
         """Tell the store, and wait for it if the caller may be held up."""
         writer, self.writer = self.writer, None
-        if writer is None or self._runtime.results is None:
+        if writer is None or self._runtime.cache_results is None:
             return
         if waits:
-            self._runtime.results.end_write(self._in_store, writer)
+            self._runtime.cache_results.end_write(self._in_store, writer)
         else:
-            self._runtime.results.end_write_soon(self._in_store, writer)
+            self._runtime.cache_results.end_write_soon(self._in_store, writer)
 
     def _lift_with(self, result: object) -> None:
         runtime, logs, here, in_store = self._runtime, self._logs, self._here, self._in_store
@@ -64,8 +64,8 @@ class Barrier:
 
         def gone() -> None:  # runs within garbage collection, where no lock may be taken
             runtime.writers.end_later(logs, here)
-            if writer is not None and runtime.results is not None:
-                runtime.results.end_write_later(in_store, writer)
+            if writer is not None and runtime.cache_results is not None:
+                runtime.cache_results.end_write_later(in_store, writer)
 
         try:
             weakref.finalize(result, gone).atexit = False

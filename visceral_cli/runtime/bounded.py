@@ -70,7 +70,7 @@ class BoundedWorkers:
         started, as at the end of the interpreter; so do the others.
         """
         job = self._submit(operation, None)
-        if not job.done.acquire(timeout=seconds):
+        if not job.done.acquire(True, seconds):
             self._abandon(job)
             raise TookTooLong
         return job.value()
@@ -128,8 +128,7 @@ class BoundedWorkers:
             if self._stuck >= MAX_STUCK:
                 raise TookTooLong
             self._outstanding += 1
-            wanted = min(MAX_WORKERS, self._outstanding - self._stuck)
-            grow = self._workers - self._stuck < wanted
+            grow = self._workers < self._outstanding and self._workers - self._stuck < MAX_WORKERS
             if grow:
                 self._workers += 1
         if grow:

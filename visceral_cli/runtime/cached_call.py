@@ -9,8 +9,8 @@ import functools
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple, TypedDict
 
 from visceral_cli.contract import attributes as names
 from visceral_cli.contract.decide import Decision, is_overtaken
@@ -24,7 +24,7 @@ from visceral_cli.runtime.errors_in_results import ToolCallErrorCheck
 from visceral_cli.runtime.installed import Runtime
 from visceral_cli.runtime.invocation import KIND_OF_REFUSAL, type_name
 from visceral_cli.runtime.kept_value import Unreadable, Written, read_text, write_value
-from visceral_cli.runtime.outcome import Kind, Outcome
+from visceral_cli.runtime.outcome import Kind
 from visceral_cli.runtime.results import Results
 from visceral_cli.runtime.serve import (
     Refused,
@@ -45,8 +45,7 @@ logger = logging.getLogger("visceral_cli.runtime")
 DEFAULT_TIMEOUT_SECONDS = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """What is asked for, taken once before anything runs."""
 
     namespace: str
@@ -62,16 +61,25 @@ class Ask:
     refusal: tuple[Kind, str] | None = None
 
 
+class AskOptions(TypedDict, total=False):
+    """What `take` may be told beside the question; see `cached_tool_call`."""
+
+    tool: str | None
+    tags: Sequence[str]
+    version: str | None
+    freshness_seconds: float | None
+
+
 def take(
     namespace: str,
     key: Sequence[ToolCallKeyPart] | ToolCallKeyPart,
     arguments: object,
     timeout: float | None,
     *,
-    tool: str | None,
-    tags: Sequence[str],
-    version: str | None,
-    freshness_seconds: float | None,
+    tool: str | None = None,
+    tags: Sequence[str] = (),
+    version: str | None = None,
+    freshness_seconds: float | None = None,
 ) -> Ask:
     """Return the request; raises ``ValueError`` for a timeout that is NaN or no number."""
     seconds = check_timeout(timeout)
@@ -92,21 +100,20 @@ def take(
     try:
         identity, text = call_identity(namespace, key, arguments, tool=name, version=version)
     except NotCanonical:
-        return replace(asked, refusal=(Kind.UNCACHEABLE, "not-canonical"))
+        return asked._replace(refusal=(Kind.UNCACHEABLE, "not-canonical"))
     except Exception as error:  # noqa: BLE001 - arguments are the user's objects
-        return replace(asked, refusal=(Kind.UNCACHEABLE, type(error).__name__))
-    asked = replace(
-        asked,
+        return asked._replace(refusal=(Kind.UNCACHEABLE, type(error).__name__))
+    asked = asked._replace(
         key=store_key(namespace, name, identity),
         input_hash=identity,
         arguments_json=text,
     )
     if asked.freshness_ns <= 0:
-        return replace(asked, refusal=(Kind.BYPASS, "timeout"))
+        return asked._replace(refusal=(Kind.BYPASS, "timeout"))
     if not namespace:
-        return replace(asked, refusal=(Kind.UNCACHEABLE, "no-namespace"))
+        return asked._replace(refusal=(Kind.UNCACHEABLE, "no-namespace"))
     if not environment.serving_is_on():
-        return replace(asked, refusal=(Kind.BYPASS, "switched-off"))
+        return asked._replace(refusal=(Kind.BYPASS, "switched-off"))
     return asked
 
 
@@ -150,6 +157,8 @@ class CachedCall:
         self._failed = False
         self._age_ns: int | None = None
         self._remaining_ns: int | None = None
+        self._stored_ns: int | None = None
+        """When the execution began that answers."""
 
     def about_to_check(self) -> None:
         """The store is about to be asked, or to keep a result: it then knows of all writers."""
@@ -183,6 +192,7 @@ class CachedCall:
                 results.remove(self.ask.key)  # from the future: it would never age rightly
             return None
         self._age_ns, self._remaining_ns = answered.age_ns, answered.remaining_ns
+        self._stored_ns = answered.started_ns
         self._note(Kind.COALESCED if waited else Kind.HIT, "waited" if waited else "stored")
         return answered
 
@@ -197,6 +207,7 @@ class CachedCall:
         if landed.landing is not Landing.VALUE or overtaken or age > self.ask.freshness_ns:
             return False, None
         self._age_ns, self._remaining_ns = age, self.ask.freshness_ns - age
+        self._stored_ns = landed.started_ns
         self._note(Kind.ERROR if landed.is_error else Kind.COALESCED, "in-flight")
         return True, read_text(landed.text)
 
@@ -225,6 +236,8 @@ class CachedCall:
             name_on_span(span)
             assert ask.input_hash is not None
             span.set(names.SERVED_DECISION_ID, decision_id(ask.namespace, ask.tool, ask.input_hash))
+            if self._stored_ns is not None:
+                span.set(names.SERVED_START, self._stored_ns)
             span.end()
         except Exception as error:  # noqa: BLE001 - the value is good all the same
             logger.debug("visceral: a span was not recorded (%s)", type(error).__name__)
@@ -287,7 +300,7 @@ class CachedCall:
         elif kept is Kept.TOO_LARGE:
             self._note(Kind.UNCACHEABLE, "too-large")
         if evicted:
-            self._add(Outcome(Kind.EVICTED, self.ask.tool, self.ask.namespace, count=evicted))
+            self._tell(Kind.EVICTED, "", count=evicted)
 
     def end(self, error_type: str | None = None) -> None:
         """Close the span and tell the outcome."""
@@ -301,16 +314,7 @@ class CachedCall:
 
     def report(self) -> None:
         """Tell the outcome."""
-        self._add(
-            Outcome(
-                self._kind,
-                self.ask.tool,
-                self.ask.namespace,
-                self._reason,
-                None if self._age_ns is None else self._age_ns / 1e9,
-                None if self._remaining_ns is None else self._remaining_ns / 1e9,
-            )
-        )
+        self._tell(self._kind, self._reason, age_ns=self._age_ns, remaining_ns=self._remaining_ns)
 
     def _entry(self, written: Written) -> Entry | None:
         ask, claim, results = self.ask, self.claim, self.results
@@ -338,9 +342,7 @@ class CachedCall:
     def _capture(self, written: Written, is_error: bool) -> None:
         try:
             if self._span is not None and self.ask.input_hash is not None:
-                self.runtime.capture.write_output(
-                    written.canonical, written.content, is_error, self._span.set
-                )
+                self.runtime.capture.write_output(written, is_error, self._span.set)
         except Exception as error:  # noqa: BLE001 - fail open
             self.failed(error)
 
@@ -357,8 +359,24 @@ class CachedCall:
         if not self._failed and self.ask.refusal is None:
             self._note(kind, reason)
 
-    def _add(self, outcome: Outcome) -> None:
+    def _tell(
+        self,
+        kind: Kind,
+        reason: str,
+        *,
+        age_ns: int | None = None,
+        remaining_ns: int | None = None,
+        count: int = 1,
+    ) -> None:
         try:
-            self.runtime.outcomes.add(outcome)
+            self.runtime.outcomes.add(
+                kind,
+                self.ask.tool,
+                self.ask.namespace,
+                reason,
+                age_ns=age_ns,
+                remaining_ns=remaining_ns,
+                count=count,
+            )
         except Exception as error:  # noqa: BLE001 - fail open
             logger.debug("visceral: an outcome was not counted (%s)", type(error).__name__)

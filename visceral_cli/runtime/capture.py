@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from visceral_cli.contract import attributes as names
-from visceral_cli.contract.identity import ContentHash
+from visceral_cli.contract.key_order import is_order_told, key_order
 from visceral_cli.runtime.encryption import Key
+from visceral_cli.runtime.kept_value import Written
 
 SetAttribute = Callable[[str, object], object]
 
@@ -38,17 +39,22 @@ class Capture:
         elif self.mode is CaptureMode.ENCRYPTED and self.key is not None:
             _write_section(self.key, names.INPUT_SECTION, arguments_json, set_attribute)
 
-    def write_output(
-        self, result_json: str, content: ContentHash, is_error: bool, set_attribute: SetAttribute
-    ) -> None:
+    def write_output(self, written: Written, is_error: bool, set_attribute: SetAttribute) -> None:
         """Write the canonical JSON of the result, or its hash, as far as the mode allows."""
+        if self.mode is CaptureMode.HASHES:
+            if not is_error:
+                set_attribute(names.OUTPUT_HASH, written.content)
+            return
         if self.mode is CaptureMode.CLEAR:
-            set_attribute(names.OUTPUT_VALUE, result_json)
-        elif self.mode is CaptureMode.ENCRYPTED:
-            if self.key is not None:
-                _write_section(self.key, names.OUTPUT_SECTION, result_json, set_attribute)
-        elif not is_error:
-            set_attribute(names.OUTPUT_HASH, content)
+            set_attribute(names.OUTPUT_VALUE, written.canonical)
+        elif self.key is not None:
+            _write_section(self.key, names.OUTPUT_SECTION, written.canonical, set_attribute)
+        else:
+            return
+        if not is_order_told(written.value):
+            order = key_order(written.value)
+            if order is not None:
+                set_attribute(names.OUTPUT_ORDER, order)
 
 
 def _write_section(key: Key, prefix: str, text: str, set_attribute: SetAttribute) -> None:

@@ -23,7 +23,7 @@ def is_error_result(value: object) -> bool:
     """
     if isinstance(value, str):
         return value.startswith(ERROR_TEXT_PREFIX) or _is_error_object_text(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # dict first: an abstract class takes longer to ask
         return ERROR_KEY in value or value.get("isError") is True
     return getattr(value, "isError", False) is True
 

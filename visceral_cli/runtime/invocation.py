@@ -27,7 +27,7 @@ from visceral_cli.runtime.declaration import Declaration
 from visceral_cli.runtime.errors_in_results import is_error_result
 from visceral_cli.runtime.installed import INSTALLATION, Runtime
 from visceral_cli.runtime.kept_value import Unreadable, Written, write_value
-from visceral_cli.runtime.outcome import Kind, Outcome
+from visceral_cli.runtime.outcome import Kind
 from visceral_cli.runtime.results import Results
 from visceral_cli.runtime.serve import Plan, Refused, Served, answer, make_entry, plan
 from visceral_cli.runtime.sharing import name_on_span
@@ -193,7 +193,9 @@ class Invocation:
         try:
             assert self._span is not None
             assert self.plan is not None
+            assert self.served is not None
             self._span.set(names.SERVED_DECISION_ID, self.plan.rule.decision_id)
+            self._span.set(names.SERVED_START, self.served.started_ns)
             self._span.end()
         except Exception as error:  # noqa: BLE001 - fail open
             self._span = None
@@ -208,7 +210,8 @@ class Invocation:
     def raised(self, error: BaseException) -> None:
         """The tool raised: its exception goes on, and nothing is kept."""
         self._note(Kind.ERROR, "raised")
-        self._lift(None)
+        if self.barrier is not None:
+            self._lift(self.barrier, None)
         self._end_span(type_name(error))
 
     def to_keep(self, result: object) -> Entry | None:
@@ -228,8 +231,10 @@ class Invocation:
             self._note(Kind.UNCACHEABLE, "result-not-json")
         except Exception as error:  # noqa: BLE001 - fail open
             self._fail("capture", error)
-        self._compare(written)
-        self._lift(result)
+        if self.served is not None:
+            self._compare(self.served, written)
+        if self.barrier is not None:
+            self._lift(self.barrier, result)
         return entry
 
     def kept(self, answer: tuple[Kept, int]) -> None:
@@ -239,9 +244,7 @@ class Invocation:
         if kept is not Kept.KEPT:
             self._note(self._kind, Kept(kept).value)
         if evicted:
-            self.runtime.outcomes.add(
-                Outcome(Kind.EVICTED, "", self.runtime.agent_id, count=evicted)
-            )
+            self.runtime.outcomes.add(Kind.EVICTED, "", self.runtime.agent_id, count=evicted)
 
     def returned(self, result: Any) -> Any:
         """Close the span; returns what the agent receives."""
@@ -254,7 +257,7 @@ class Invocation:
         if owner and self.plan is not None:
             self.results.release(self.plan.key, owner)
         if self.barrier is not None:
-            self._lift(None)
+            self._lift(self.barrier, None)
             self.barrier.lift_in_store(waits=waits)
 
     # Inside.
@@ -279,9 +282,7 @@ class Invocation:
 
     def _write_output(self, written: Written, is_error: bool) -> None:
         if self._span is not None:
-            self.runtime.capture.write_output(
-                written.canonical, written.content, is_error, self._span.set
-            )
+            self.runtime.capture.write_output(written, is_error, self._span.set)
 
     def _entry(self, written: Written) -> Entry | None:
         planned, claim = self.plan, self._claim
@@ -305,23 +306,21 @@ class Invocation:
             generations=claim.generations,
         )
 
-    def _compare(self, written: Written | None) -> None:
+    def _compare(self, served: Served, written: Written | None) -> None:
         """On a verify sample: does the real result equal the stored one."""
-        if self.served is None:
-            return
         try:
-            matches = written is not None and written.content == self.served.content_hash
+            matches = written is not None and written.content == served.content_hash
             if self._span is not None:
                 self._span.set(names.VERIFY_MATCH, matches)
+                self._span.set(names.SERVED_START, served.started_ns)
             self._note(Kind.VERIFIED, "match" if matches else "mismatch")
         except Exception as error:  # noqa: BLE001 - fail open
             self.served = None
             self._fail("verify", error)
 
-    def _lift(self, result: object) -> None:
+    def _lift(self, barrier: Barrier, result: object) -> None:
         try:
-            if self.barrier is not None:
-                self.barrier.lift(result)
+            barrier.lift(result)
         except Exception as error:  # noqa: BLE001 - fail open
             self._fail("writer-log", error)
 
@@ -358,14 +357,12 @@ class Invocation:
             kind, reason = Kind.FAIL_OPEN, self._failure
         try:
             self.runtime.outcomes.add(
-                Outcome(
-                    kind,
-                    self.declaration.name,
-                    self.runtime.agent_id,
-                    reason,
-                    None if self._age_ns is None else self._age_ns / 1e9,
-                    None if self._remaining_ns is None else self._remaining_ns / 1e9,
-                )
+                kind,
+                self.declaration.name,
+                self.runtime.agent_id,
+                reason,
+                age_ns=self._age_ns,
+                remaining_ns=self._remaining_ns,
             )
         except Exception as error:  # noqa: BLE001 - fail open
             logger.debug("visceral: an outcome was not counted (%s)", type(error).__name__)

@@ -6,22 +6,22 @@ Reading gives an equal value that renders the same, a fresh one each time; or it
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from json.decoder import JSONDecoder
+from typing import Any, NamedTuple
 
 from visceral_cli.contract.identity import ContentHash, content_hash, faithful_json
 from visceral_cli.runtime.encryption import Key, SealBroken
 from visceral_cli.runtime.stores.result_store import Entry, checksum
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_decode = JSONDecoder().raw_decode  # without the search for white space, which we never write
 
 
 class Unreadable(ValueError):
     """What is kept is not what was stored: changed, cut, or of another key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A result in its two texts."""
 
     canonical: str
@@ -56,8 +56,11 @@ def read_entry(entry: Entry, key: Key | None) -> Any:
         raise Unreadable("another content hash")
     try:
         text = entry.value if key is None else key.unseal(entry.value, place=entry.key)
-        return json.loads(text)
+        value, end = _decode(text)
     except SealBroken:
         raise Unreadable("not of this key") from None
     except (ValueError, RecursionError):
         raise Unreadable("not JSON") from None
+    if end != len(text):
+        raise Unreadable("not JSON")
+    return value

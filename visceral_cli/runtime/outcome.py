@@ -65,7 +65,7 @@ class Outcomes:
 
     def __init__(self, listener: Listener | None = None) -> None:
         self._listener = listener
-        self._counts: Counter[tuple[str, Kind, str]] = Counter()
+        self._counts: dict[tuple[str, str, str], int] = {}
         self.begin_afresh()
         begin_afresh_after_fork(self)
 
@@ -73,20 +73,35 @@ class Outcomes:
         """Begin afresh in a forked process; the counts so far are kept."""
         self._lock = threading.Lock()
 
-    def add(self, outcome: Outcome) -> None:
-        """Count one outcome. A listener that raises is ignored."""
+    def add(
+        self,
+        kind: Kind,
+        tool: str,
+        namespace: str,
+        reason: str = "",
+        *,
+        age_ns: int | None = None,
+        remaining_ns: int | None = None,
+        count: int = 1,
+    ) -> None:
+        """Count an `Outcome`, and tell it to the listener; one that raises is ignored."""
+        place = tool, kind._value_, reason  # a member hashes by a call of its own
         with self._lock:
-            self._counts[outcome.tool, outcome.kind, outcome.reason] += outcome.count
-        if self._listener is not None:
-            try:
-                self._listener(outcome)
-            except Exception:  # noqa: BLE001 - a listener is the user's code
-                logger.debug("visceral: the outcome listener raised")
+            self._counts[place] = self._counts.get(place, 0) + count
+        if self._listener is None:
+            return
+        age = None if age_ns is None else age_ns / 1e9
+        remaining = None if remaining_ns is None else remaining_ns / 1e9
+        try:
+            self._listener(Outcome(kind, tool, namespace, reason, age, remaining, count))
+        except Exception:  # noqa: BLE001 - a listener is the user's code
+            logger.debug("visceral: the outcome listener raised")
 
     def counts(self) -> dict[tuple[str, Kind, str], int]:
         """Return the number of outcomes by (tool, kind, reason)."""
         with self._lock:
-            return dict(self._counts)
+            counts = list(self._counts.items())
+        return {(tool, Kind(value), reason): count for (tool, value, reason), count in counts}
 
     def of_kind(self, kind: Kind) -> int:
         """Return how many outcomes of one kind there were."""

@@ -39,6 +39,7 @@ MAX_FILE_BYTES = 64 << 20
 KEPT_FILES = 16
 MAX_WAITING = 100_000
 _DRAIN_SECONDS = 0.05
+_LINES_AT_ONCE = 256
 _EXIT_SECONDS = 2.0
 
 
@@ -46,21 +47,19 @@ class RecordedSpan:
     """An open span; becomes a line when it ends."""
 
     __slots__ = (
+        "_attributes",
         "_entered",
-        "_extra",
         "_ids",
         "_name",
         "_parent",
         "_recorder",
         "_start_ns",
-        "_static",
     )
 
     def __init__(self, recorder: Recorder, name: str, static: Attributes) -> None:
         self._recorder = recorder
         self._name = name
-        self._static = static
-        self._extra: list[str] = []
+        self._attributes = [static.json] if static.json else []
         self._parent = trace_context.current()
         self._ids = trace_context.child_of(self._parent)
         self._entered = trace_context.enter(self._ids)
@@ -68,19 +67,20 @@ class RecordedSpan:
 
     def set(self, name: str, value: object) -> None:
         """Add an attribute."""
-        self._extra.append(attribute_json(name, value))
+        text = attribute_json(name, value)
+        if text:
+            self._attributes.append(text)
 
     def end(self, error_type: str | None = None) -> None:
         """Close the span; ``error_type`` is the name of the exception that left it."""
         end_ns = now_ns()
         trace_context.leave(self._entered)
         parent = "" if self._parent is None else f'"parentSpanId":"{self._parent.span_id}",'
-        attributes = ",".join((self._static.json, *filter(None, self._extra)))
         failure = '"status":{}' if error_type is None else _failure(error_type, end_ns)
         self._recorder.add(
             f'{{"traceId":"{self._ids.trace_id}","spanId":"{self._ids.span_id}",{parent}'
             f'"name":{quoted(self._name)},"kind":1,"startTimeUnixNano":"{self._start_ns}",'
-            f'"endTimeUnixNano":"{end_ns}","attributes":[{attributes}],{failure}}}'
+            f'"endTimeUnixNano":"{end_ns}","attributes":[{",".join(self._attributes)}],{failure}}}'
         )
 
 
@@ -185,9 +185,13 @@ class Recorder:
 
     def _drain(self) -> None:
         with self._writing:
-            while self._lines:
+            # what comes meanwhile waits for the next time: writing it one by one, as fast as the
+            # agent ends spans, would take the interpreter from the agent at every span
+            waiting = len(self._lines)
+            while waiting > 0:
                 # one write of whole lines: the kernel keeps those of several processes apart
-                batch = [self._lines.popleft() for _ in range(min(len(self._lines), 256))]
+                batch = [self._lines.popleft() for _ in range(min(waiting, _LINES_AT_ONCE))]
+                waiting -= len(batch)
                 try:
                     self._write(batch)
                 except OSError as error:

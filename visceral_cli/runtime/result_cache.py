@@ -11,9 +11,9 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
-from visceral_cli.runtime.cached_call import CachedCall, take
+from visceral_cli.runtime.cached_call import AskOptions, CachedCall, take
 from visceral_cli.runtime.call_arguments import ToolCallKeyPart
 from visceral_cli.runtime.errors_in_results import ToolCallErrorCheck, is_error_result
 from visceral_cli.runtime.installed import Runtime
@@ -70,23 +70,11 @@ class ResultCache:
         call: ToolCall[T],
         is_error: ToolCallErrorCheck = is_error_result,
         *,
-        tool: str | None = None,
-        tags: Sequence[str] = (),
-        version: str | None = None,
-        freshness_seconds: float | None = None,
         retry_failed: bool = False,
+        **options: Unpack[AskOptions],
     ) -> CachedToolResult[T]:
         """Do what `cached_tool_call` does, over this store."""
-        ask = take(
-            namespace,
-            key,
-            arguments,
-            timeout,
-            tool=tool,
-            tags=tags,
-            version=version,
-            freshness_seconds=freshness_seconds,
-        )
+        ask = take(namespace, key, arguments, timeout, **options)
         asked = CachedCall(ask, self._runtime(), self.results, is_error)
         if not self._is_cached(asked):
             return CachedToolResult(_run(asked, call), False)
@@ -121,23 +109,11 @@ class ResultCache:
         call: Callable[[], Awaitable[T]],
         is_error: ToolCallErrorCheck = is_error_result,
         *,
-        tool: str | None = None,
-        tags: Sequence[str] = (),
-        version: str | None = None,
-        freshness_seconds: float | None = None,
         retry_failed: bool = False,
+        **options: Unpack[AskOptions],
     ) -> CachedToolResult[T]:
         """Do what `acached_tool_call` does, over this store."""
-        ask = take(
-            namespace,
-            key,
-            arguments,
-            timeout,
-            tool=tool,
-            tags=tags,
-            version=version,
-            freshness_seconds=freshness_seconds,
-        )
+        ask = take(namespace, key, arguments, timeout, **options)
         asked = CachedCall(ask, self._runtime(), self.results, is_error)
         if not self._is_cached(asked):
             return CachedToolResult(await _run_async(asked, call), False)

@@ -42,7 +42,7 @@ class Rules:
     def find(self, tool: str, input_hash: str, *, namespace: str) -> Rule | None:
         """Return the first rule for the identity that was proven here or anywhere."""
         for rule in self.by_identity.get((tool, input_hash), ()):
-            if rule.match.namespace in ("", namespace):
+            if rule.match.holds_in(namespace):
                 return rule
         return None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from visceral_cli.contract.decide import Decision, StoredResult, decide
 from visceral_cli.contract.identity import HASH_VERSION, InputHash, canonical_json, content_hash
@@ -24,9 +25,8 @@ MAX_FRESHNESS_NS = 30 * 86_400 * 1_000_000_000
 """Thirty days: nothing is kept longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A rule that matches a call."""
+class Plan(NamedTuple):
+    """A rule that matches a call. A named tuple as `Served` is, since one is made at every call."""
 
     rule: Rule
     key: str
@@ -37,12 +37,13 @@ class Plan:
     """Whether the tool runs although a result may be served."""
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(NamedTuple):
     """A kept result that may answer the call."""
 
     value: Any
     content_hash: str
+    started_ns: int
+    """When the execution began."""
     age_ns: int
     remaining_ns: int
 
@@ -62,6 +63,11 @@ def store_key(
 
     ``partition``: for whom the result is kept; empty: for all.
     """
+    return _store_key(namespace, tool, input_hash, tuple(partition))
+
+
+@functools.lru_cache(maxsize=1024)
+def _store_key(namespace: str, tool: str, input_hash: str, partition: tuple[str, ...]) -> str:
     identity = [namespace, tool, HASH_VERSION, input_hash, *partition]
     return content_hash(canonical_json(identity))
 
@@ -100,8 +106,13 @@ def rules_in_force(rules: RulesFile) -> Rules | None:
     """Return the rules, read again if the file has changed; ``None``: nothing may be served."""
     if not rules.is_due:
         return rules.current()
+    return look_at(rules, seconds=environment.serve_timeout_seconds())
+
+
+def look_at(rules: RulesFile, *, seconds: float) -> Rules | None:
+    """Return the rules, read again if the file has changed; on a disk that hangs ``None``."""
     try:
-        return _RULE_READERS.run(rules.look, seconds=environment.serve_timeout_seconds())
+        return _RULE_READERS.run(rules.look, seconds=seconds)
     except TookTooLong:
         rules.suspend()
         return None
@@ -140,7 +151,8 @@ def answer(
         HASH_VERSION,
     ) or not covers(entry.scopes, scopes):
         return Refused(Decision.NO_RESULT)
-    return Served(read_entry(entry, secret), entry.content_hash, age, allowed - age)
+    value = read_entry(entry, secret)
+    return Served(value, entry.content_hash, entry.started_ns, age, allowed - age)
 
 
 def make_entry(

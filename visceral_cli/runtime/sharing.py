@@ -1,7 +1,8 @@
 """For whom the agent acts here, and between which calls a stored result may pass.
 
-A rule says ``run``, ``session``, ``user`` or ``all``. What is narrower than all is kept apart by
-whom it is for; where that is not known nothing is served.
+A rule says ``run``, ``session``, ``user``, ``service`` or ``all``. What is narrower than a service
+is kept apart by whom it is for; where that is not known nothing is served. Services are kept apart
+in any case.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from visceral_cli.contract.attributes import SESSION_ID, USER_ID
+from visceral_cli.contract.attributes import RUN_ID, SESSION_ID, USER_ID
 from visceral_cli.contract.rule import Sharing
 from visceral_cli.runtime import trace_context
 from visceral_cli.runtime.run import current_run
@@ -54,7 +55,10 @@ def acting_for(*, user: str | None = None, session: str | None = None) -> Iterat
 
 
 def name_on_span(span: TakesAttributes) -> None:
-    """Write for whom the agent acts, where that is known."""
+    """Write for whom the agent acts and in which declared run, where that is known."""
+    run = current_run.get()
+    if run is not None:
+        span.set(RUN_ID, run.run_id)
     known = _current.get()
     if known is _NOBODY:
         return
@@ -67,16 +71,18 @@ def name_on_span(span: TakesAttributes) -> None:
 def partition_of(scope: Sharing | None) -> list[str] | None:
     """Return what keeps results of the scope apart; ``None``: not known, so nothing may pass.
 
-    A run is the declared one that is open here, else the trace: what the analysis took for one.
+    A run is the declared one that is open here, else the trace: what the analysis took for one. In
+    a run or session of several users each has its own results.
     """
-    if scope is None or scope is Sharing.ALL:
+    if scope in (None, Sharing.SERVICE, Sharing.ALL):
         return []
     known = _current.get()
     if scope is Sharing.USER:
         return None if known.user is None else ["user", known.user]
+    user = [] if known.user is None else ["user", known.user]
     if scope is Sharing.SESSION:
-        return None if known.session is None else ["session", known.session]
+        return None if known.session is None else ["session", known.session, *user]
     run, span = current_run.get(), trace_context.current()
     if run is not None:
-        return ["run", run.run_id]
-    return None if span is None else ["trace", span.trace_id]
+        return ["run", run.run_id, *user]
+    return None if span is None else ["trace", span.trace_id, *user]

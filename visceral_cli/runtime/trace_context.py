@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SpanIds:
-    """A span's place in its trace."""
+class SpanIds(NamedTuple):
+    """A span's place in its trace. A named tuple, since one is made at every call."""
 
     trace_id: str
     """32 lower-case hex digits."""
@@ -25,8 +23,7 @@ class SpanIds:
 _current: ContextVar[SpanIds | None] = ContextVar("visceral_span", default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(NamedTuple):
     """What `leave` needs."""
 
     own: Token[SpanIds | None]

@@ -15,6 +15,7 @@ from visceral_cli.runtime.outcome import Listener, Outcomes
 from visceral_cli.runtime.recorder import Recorder
 from visceral_cli.runtime.results import Results
 from visceral_cli.runtime.rule_set import RulesFile
+from visceral_cli.runtime.serve import look_at
 from visceral_cli.runtime.spans import NoSpans, OpenTelemetrySpans, Spans
 from visceral_cli.runtime.stores.open_store import open_store
 from visceral_cli.runtime.stores.result_store import ResultStore
@@ -22,6 +23,9 @@ from visceral_cli.runtime.stores.result_store import ResultStore
 logger = logging.getLogger("visceral_cli.runtime")
 
 Client = TypeVar("Client")
+
+START_SECONDS = 3.0
+"""How long the rules may take to be read at start-up."""
 
 
 def wrap(
@@ -129,7 +133,10 @@ def _rules(given: Path | str | None) -> RulesFile | None:
         logger.warning("visceral: apply=True without a rules file: nothing is served")
         return None
     rules = RulesFile(path)
-    rules.look()
+    try:
+        look_at(rules, seconds=START_SECONDS)
+    except RuntimeError as error:  # no more threads
+        logger.warning("visceral: the rules were not read (%s)", type(error).__name__)
     return rules
 
 

@@ -6,6 +6,7 @@ if its execution began before the barrier was lifted.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterable
 
@@ -23,6 +24,11 @@ EVERYTHING = "*"
 
 def entry_scopes(namespace: str, tags: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the scopes in which a result is kept: a writer of any of them overtakes it."""
+    return _entry_scopes(namespace, tuple(tags))
+
+
+@functools.lru_cache(maxsize=1024)  # the same few at every call
+def _entry_scopes(namespace: str, tags: tuple[str, ...]) -> tuple[str, ...]:
     tagged = tuple(f"{namespace}\x1f#{tag}" for tag in dict.fromkeys(tags))
     return (namespace, *(tagged or (f"{namespace}\x1f-",)))
 

@@ -13,10 +13,24 @@ import duckdb
 
 from visceral_cli.errors import UsageError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 MEMORY_LIMIT = "256MB"
-"""What DuckDB may hold before it moves blocks to its temporary folder."""
+"""What DuckDB may hold before it moves blocks to its temporary folder, while files are loaded."""
+
+MEMORY_LIMIT_BESIDE_COLUMNS = "128MB"
+"""The same while an analysis holds the columns of all calls beside it."""
+
+
+_MANY_CALLS = 500_000
+"""Their columns take about as much memory as the lower limit frees."""
+
+
+def leave_room(store: duckdb.DuckDBPyConnection) -> None:
+    """Let a large store hold less from now on: the columns of its calls will need the memory."""
+    (calls,) = store.execute("SELECT count(*) FROM _call_record").fetchall()[0]
+    if calls > _MANY_CALLS:
+        store.execute(f"SET memory_limit = '{MEMORY_LIMIT_BESIDE_COLUMNS}'")
 
 
 def run_file(store: duckdb.DuckDBPyConnection, package: str, name: str) -> None:
@@ -74,6 +88,7 @@ def _connect(path: Path, folder: Path, *, new: bool) -> duckdb.DuckDBPyConnectio
 
 
 _WRITE_FAILED = "Could not write"
+_ALLOCATION_FAILED = "could not allocate"
 
 
 @contextmanager
@@ -83,6 +98,11 @@ def _told_of_full_disks(path: Path, folder: Path) -> Iterator[None]:
         yield
     except (duckdb.IOException, duckdb.TransactionException, duckdb.OutOfMemoryException) as error:
         text = str(error)
+        if isinstance(error, duckdb.OutOfMemoryException) and _ALLOCATION_FAILED in text:
+            raise UsageError(
+                "a query needs more memory than DuckDB is given here",
+                hint="ask about less at a time: --tool, --since, --until",
+            ) from error
         spilling = str(folder) in text or isinstance(error, duckdb.OutOfMemoryException)
         if _WRITE_FAILED not in text and not spilling:
             raise

@@ -81,6 +81,7 @@ CREATE TABLE IF NOT EXISTS _call_record (
     content_missing    VARCHAR,
     content_bytes      BIGINT,
     empty_result       BOOLEAN NOT NULL,
+    result_order       VARCHAR,     -- order of the keys in the result, where the span tells it
     call_id            VARCHAR,
     session            VARCHAR,
     user_id            VARCHAR,
@@ -89,6 +90,9 @@ CREATE TABLE IF NOT EXISTS _call_record (
     replay_safe        BOOLEAN,
     vary               VARCHAR,
     freshness_override DOUBLE,
+    invalidates        VARCHAR,
+    declared_run       VARCHAR,
+    served_start_ns    BIGINT,
     served_decision_id VARCHAR,
     verify_match       BOOLEAN,
     cost_usd           DOUBLE,
@@ -180,6 +184,9 @@ SELECT
     call.replay_safe,
     call.vary,
     call.freshness_override,             -- declared upper bound, seconds
+    call.invalidates,                    -- tools that a writer voids, by commas; NULL: all
+    call.declared_run,                   -- id of the run the program declared; NULL: none
+    call.served_start_ns,                -- when the execution began whose result was served
     call.served_decision_id,
     call.verify_match,
     call.cost_usd

@@ -1,8 +1,11 @@
 """What the outcomes of all calls say of each rule, and of the rules of one tool together.
 
 A comparison is a serve of the replay whose two results are known, a verify sample that the runtime
-recorded, or a call that was made again while its result may still be served. Where a call of the
-replay was recorded as a sample, what was recorded counts: it is what the agent really got.
+recorded, or a call that was made again while its result may still be served. So is a call whose
+stored result was voided by a write of another run alone: the proof of a freshness does not heed
+such writes, and clients that do not hear of them serve it, so it holds the rule to its promise.
+Where a call of the replay was recorded as a sample, what was recorded counts: it is what the agent
+really got.
 """
 
 from __future__ import annotations
@@ -147,19 +150,28 @@ def _judge_one(
     freshness_ns = _freshness_ns(case, place, [*rows.tolist(), *recorded])
     codes = _codes(case, rows)
     wrong, right = (codes == CODE[one] for one in (Outcome.MISMATCHED, Outcome.MATCHED))
-    observed = _observations(case, rows[wrong | right], set(rows[wrong].tolist()), recorded)
+    across = _compared_elsewhere(case, rows)
+    stale_across = across[_differs(case, across)]
+    observed = _observations(
+        case,
+        np.concatenate((rows[wrong | right], across)),
+        {*rows[wrong].tolist(), *stale_across.tolist()},
+        recorded,
+    )
     observed += _made_again(case, place)
     counted = thinned(observed, freshness_ns or 0)
     low, high, rate = _stale_rate(case, rows[wrong | right], int(wrong.sum()), promise)
     outcome = RuleOutcome(
         decision_id=rule.decision_id,
-        namespace=rule.match.namespace,
+        namespace=", ".join(rule.match.proven_in),
         tool=rule.match.tool_name,
         input_hash=rule.match.input_hash if reuses(rule) else None,
         freshness_seconds=None if freshness_ns is None else freshness_ns / NANO,
         replayed=reuses(rule),
         calls=len(rows),
         outcomes=_counts(codes),
+        voided_elsewhere=int(np.count_nonzero(case.replay.voided[rows] >= 0)),
+        stale_elsewhere=len(stale_across),
         recorded=dict(Counter(serve.recorded for serve in recorded.values())),
         stale_rate=rate,
         stale_rate_low=low,
@@ -171,6 +183,19 @@ def _judge_one(
         ),
     )
     return JudgedRule(outcome, counted, rows[wrong])
+
+
+def _compared_elsewhere(case: Case, rows: Places) -> Places:
+    """Return the calls that only a write of another run kept from being served, if compared."""
+    content, voided = case.calls.content, case.replay.voided[rows]
+    across = (voided >= 0) & case.sampled[rows] & (content[rows] >= 0) & (content[voided] >= 0)
+    return rows[across]
+
+
+def _differs(case: Case, rows: Places) -> Flags:
+    content = case.calls.content
+    differs: Flags = content[rows] != content[case.replay.voided[rows]]
+    return differs
 
 
 def _freshness_ns(case: Case, place: int, rows: Sequence[int]) -> int | None:

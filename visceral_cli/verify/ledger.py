@@ -162,6 +162,7 @@ def _record(rule: Rule, found: Sequence[tuple[Line, Entry]], promise: Promise) -
         trust=trust,
         held=outcomes.count("held"),
         mismatched=outcomes.count("mismatched"),
+        broken=sum(_breaks(entry, promise) for _, entry in found),
         idle=outcomes.count("idle"),
         samples=shown.samples,
         mismatches=shown.mismatches,
@@ -190,6 +191,12 @@ def _outcome(entry: Entry) -> str:
     return "mismatched" if mismatched else "held"
 
 
+def _breaks(entry: Entry, promise: Promise) -> bool:
+    alone = _Sum()
+    alone.add(entry, promise)
+    return alone.broken
+
+
 def with_trust(rules: Sequence[Rule], path: Path, promise: Promise) -> list[Rule]:
     """Return the rules with the record that the ledger ``path`` holds of each in their evidence.
 
@@ -215,6 +222,7 @@ def trust_to_json(record: TrustRecord) -> dict[str, Any]:
         "state": record.trust.value,
         "held": record.held,
         "mismatched": record.mismatched,
+        "broken": record.broken,
         "idle": record.idle,
         "samples": record.samples,
         "mismatches": record.mismatches,

@@ -26,7 +26,8 @@ class Outcome(StrEnum):
     """Served, and left out by ``--sample-rate``."""
     EXPIRED = "expired"
     WRITER = "writer"
-    """A writer of the run has overtaken the stored result."""
+    """A writer of the run, or of another one in the scope of the rule, has overtaken the stored
+    result."""
     NO_RESULT = "no-result"
     IN_FLIGHT = "in-flight"
     ABSORBED = "absorbed"
@@ -64,6 +65,9 @@ class Cause(StrEnum):
     """The rule forbids so old a result, unless a newer one is missing from the traces."""
     AFTER_WRITER = "after-writer"
     """A writer of the run had overtaken the stored result."""
+    AFTER_WRITER_ELSEWHERE = "after-writer-elsewhere"
+    """A writer of another run had, of which the runtime did not hear: it hears of its own run, or
+    of its own process and those that share its store."""
     OUTSIDE_SCOPE = "outside-scope"
     """Only the result of another run, session or user can have been served."""
     NO_FRESHNESS = "no-freshness"
@@ -94,7 +98,8 @@ class RecordedServe:
     replayed: Recorded | None
     """By the executions in these traces; ``None``: they do not tell what was served."""
     age_seconds: float | None
-    """The age of the newest result that can have been served; ``None``: there is none."""
+    """As recorded; where it was not, the age of the newest result that can have been served, and
+    ``None`` without one."""
     cause: Cause | None
     """``None``: the replay under the rule says the same."""
 
@@ -150,6 +155,12 @@ class RuleOutcome:
     """More of the compared results mismatch than ``--max-mismatch-rate`` allows."""
     mismatches: tuple[Mismatch, ...] = ()
     """The first of those of the replay."""
+    voided_elsewhere: int = 0
+    """Calls whose stored result only a writer of another run has overtaken. They are not served,
+    but compared where both results are known: a client that does not hear of other runs would
+    serve them, and so did the proof of the freshness."""
+    stale_elsewhere: int = 0
+    """Those of them whose real result differs."""
 
     @property
     def served(self) -> int:
@@ -250,7 +261,9 @@ class TrustRecord:
     held: int
     """Verifications that compared something and found no mismatch."""
     mismatched: int
-    """Verifications that found one."""
+    """Verifications that found one ..."""
+    broken: int
+    """... and those of them that found more than chance explains, by themselves."""
     idle: int
     """Verifications that compared nothing."""
     samples: int

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
+from visceral_cli.analysis.barriers import OWN_RUN, Barriers
 from visceral_cli.analysis.columns import NANO, NONE, CallColumns
-from visceral_cli.analysis.history import NEVER_NS, Codes, Places, latest_writer_end
+from visceral_cli.analysis.history import NEVER_NS, Codes, Places
 from visceral_cli.analysis.names import call_names
-from visceral_cli.analysis.writers import writers_of
 from visceral_cli.contract.decide import Decision, StoredResult, decide
 from visceral_cli.verify.outcome import Cause, Outcome, Recorded, RecordedServe
-from visceral_cli.verify.replay import storable
 from visceral_cli.verify.rule_cover import Cover, reuses
 
 EXPORT_DELAY_NS = 5 * NANO
@@ -65,7 +64,12 @@ class _Executions:
 
 
 def recorded_serves(
-    store: duckdb.DuckDBPyConnection, calls: CallColumns, cover: Cover, *, from_ns: int | None
+    store: duckdb.DuckDBPyConnection,
+    calls: CallColumns,
+    cover: Cover,
+    barriers: Barriers,
+    *,
+    from_ns: int | None,
 ) -> tuple[Places, tuple[RecordedServe, ...]]:
     """Return the rows of the calls that the runtime answered, and what the traces tell of each."""
     asked = (calls.verified | ~calls.ran) & calls.has_start
@@ -77,10 +81,12 @@ def recorded_serves(
     matches = _recorded_matches(store)
     names = call_names(store, rows)
     decisions = _decision_ids(store)
-    barrier = latest_writer_end(writers_of(calls), calls.run[rows], calls.start_ns[rows])
-    history = _History(calls, cover)
+    reach = cover.reach(rows)
+    barrier = barriers.latest_end(rows, calls.start_ns[rows], reach)
+    own = barriers.latest_end(rows, calls.start_ns[rows], np.full_like(reach, OWN_RUN))
+    history = _History(calls, cover, barriers)
     serves = []
-    for row, write_end in zip(rows.tolist(), barrier.tolist(), strict=True):
+    for row, write_end, own_end in zip(rows.tolist(), barrier.tolist(), own.tolist(), strict=True):
         place = int(cover.decided_by[row])
         name = names[row]
         told = matches.get(row)
@@ -95,8 +101,10 @@ def recorded_serves(
         ):
             replayed, cause = recorded, Cause.OUTSIDE_SCOPE
         if cause is None:
-            cause = _decided(calls, cover, row, newest, write_end)
+            cause = _decided(calls, cover, row, newest, write_end, own_end)
         age_ns = None if newest < 0 else calls.start_ns[row] - calls.start_ns[newest]
+        if calls.served_start_ns[row]:
+            age_ns = calls.start_ns[row] - calls.served_start_ns[row]
         serves.append(
             RecordedServe(
                 decision_id=cover.rules[place].decision_id if place >= 0 else decisions.get(row),
@@ -131,11 +139,13 @@ def _decision_ids(store: duckdb.DuckDBPyConnection) -> dict[int, str]:
 class _History:
     """Finds the executions whose results a store can have held."""
 
-    def __init__(self, calls: CallColumns, cover: Cover) -> None:
+    def __init__(self, calls: CallColumns, cover: Cover, barriers: Barriers) -> None:
         self._calls = calls
         self._cover = cover
         rows = np.flatnonzero(calls.ran & calls.timed & ~calls.failed & ~calls.writer)
-        self._rows = rows[storable(calls, rows)]
+        own_run = np.full(len(rows), OWN_RUN, np.int32)  # more no runtime need have heard of
+        write_end = barriers.latest_end(rows, calls.end_ns[rows], own_run)
+        self._rows = rows[(calls.content[rows] >= 0) & (calls.start_ns[rows] > write_end)]
         self._known: dict[tuple[str, int], _Executions] = {}
 
     def of(self, row: int, place: int) -> _Executions:
@@ -197,7 +207,7 @@ def _compare(
 
 
 def _decided(
-    calls: CallColumns, cover: Cover, row: int, source: int, write_end_ns: int
+    calls: CallColumns, cover: Cover, row: int, source: int, write_end_ns: int, own_end_ns: int
 ) -> Cause | None:
     """Return why the rule would not have let the newest result answer; ``None`` if it would."""
     place, tool = int(cover.decided_by[row]), int(calls.tool[row])
@@ -211,6 +221,7 @@ def _decided(
         freshness_ns=cover.freshness_ns(place, tool),
         last_write_end_ns=None if write_end_ns == NEVER_NS else write_end_ns,
     )
-    return {Decision.EXPIRED: Cause.BEYOND_FRESHNESS, Decision.WRITER: Cause.AFTER_WRITER}.get(
-        decision
-    )
+    if decision is Decision.WRITER:
+        of_own_run = own_end_ns >= calls.start_ns[source]
+        return Cause.AFTER_WRITER if of_own_run else Cause.AFTER_WRITER_ELSEWHERE
+    return Cause.BEYOND_FRESHNESS if decision is Decision.EXPIRED else None

@@ -4,6 +4,11 @@ The decision is `contract.decide`, the one that the runtime takes. The calls of 
 walked in order of time with a store of their own: a call is served, or it runs and its result is
 stored once it has ended. Calls inside of served calls would not have been made, and neither store
 nor void anything; which these are follows from the walk, so it is repeated until nothing changes.
+
+Writes void as `analysis.barriers` says: those of the call's run, and those of other runs as far as
+the rule shares results, or as it says. What only a write of another
+run has voided is not served, but remembered: a client that hears of its own run alone, as the
+Visceral SDK does, would have served it, so comparing it holds the rule to what it was proven for.
 """
 
 from __future__ import annotations
@@ -15,11 +20,12 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from visceral_cli.analysis.barriers import OWN_RUN, Barriers
 from visceral_cli.analysis.columns import NONE, CallColumns
 from visceral_cli.analysis.histories import rows_by_code
-from visceral_cli.analysis.history import NEVER_NS, Flags, Places, Times, latest_writer_end
+from visceral_cli.analysis.history import NEVER_NS, Flags, Places, Times
+from visceral_cli.analysis.scopes import Who
 from visceral_cli.analysis.spans import SpanTree
-from visceral_cli.analysis.writers import writers_of
 from visceral_cli.contract.decide import Decision, StoredResult, decide
 from visceral_cli.verify.outcome import Outcome
 from visceral_cli.verify.rule_cover import CODE, Cover, allowed_column
@@ -43,6 +49,9 @@ class Replay:
     """An index of `OUTCOMES`; `NONE` where no rule matches, or outside of what is verified."""
     source: Places
     """The execution whose stored result answers; `NONE` where the call is not served."""
+    voided: Places
+    """The execution whose stored result would answer but for a write of another run; `NONE` where
+    there is none."""
 
     def is_(self, outcome: Outcome) -> Flags:
         """Whether each call has this outcome."""
@@ -51,7 +60,7 @@ class Replay:
 
 
 def replay_rules(
-    calls: CallColumns, tree: SpanTree, cover: Cover, *, from_ns: int | None = None
+    calls: CallColumns, tree: SpanTree, cover: Cover, who: Who, *, from_ns: int | None = None
 ) -> Replay:
     """Decide every call that a rule matches; with ``from_ns`` only what happened from then on.
 
@@ -69,18 +78,20 @@ def replay_rules(
     ).astype(np.int16)
     open_ = known & (fixed < 0)
     absorbed = np.zeros(len(calls), np.bool_)
-    outcome, source = fixed, np.full(len(calls), NONE, np.int64)
+    found = Replay(fixed, *(np.full(len(calls), NONE, np.int64) for _ in range(2)))
+    outcome, source = found.outcome, found.source
     for _ in range(_MAX_ROUNDS):
-        outcome, source = fixed.copy(), np.full(len(calls), NONE, np.int64)
+        outcome[:], source[:], found.voided[:] = fixed, NONE, NONE
         outcome[known & absorbed] = CODE[Outcome.ABSORBED]
-        _walk_all(calls, freshness, open_ & ~absorbed, absorbed, outcome, source)
+        barriers = Barriers.of(calls, who, without=absorbed)
+        _walk_all(calls, cover, freshness, open_ & ~absorbed, barriers, found)
         inside = tree.within((source >= 0) & ~calls.verified)
         if np.array_equal(inside, absorbed):
             break
         absorbed = inside
     served = np.flatnonzero(source >= 0)
     outcome[served] = _compared(calls, served, source[served])
-    return Replay(outcome, source)
+    return found
 
 
 def _compared(calls: CallColumns, served: Places, source: Places) -> NDArray[np.int16]:
@@ -92,39 +103,34 @@ def _compared(calls: CallColumns, served: Places, source: Places) -> NDArray[np.
     ).astype(np.int16)
 
 
-def storable(calls: CallColumns, rows: Places, absorbed: Flags | None = None) -> Flags:
-    """Return which executions may be kept: a known result, and no writer of the run beside them."""
-    write_end = latest_writer_end(
-        writers_of(calls, without=absorbed), calls.run[rows], calls.end_ns[rows]
-    )
-    may: Flags = (calls.content[rows] >= 0) & (calls.start_ns[rows] > write_end)
-    return may
-
-
 def _walk_all(
     calls: CallColumns,
+    cover: Cover,
     freshness: Times,
     open_: Flags,
-    absorbed: Flags,
-    outcome: NDArray[np.int16],
-    source: Places,
+    barriers: Barriers,
+    found: Replay,
 ) -> None:
     rows = rows_by_code(calls.identity, np.flatnonzero(open_))
     if not len(rows):
         return
-    writers = writers_of(calls, without=absorbed)
-    barrier = latest_writer_end(writers, calls.run[rows], calls.start_ns[rows])
-    kept = storable(calls, rows, absorbed)
+    reach = cover.reach(rows)
+    start_ns, end_ns = calls.start_ns[rows], calls.end_ns[rows]
+    barrier = barriers.latest_end(rows, start_ns, reach)
+    own = barriers.latest_end(rows, start_ns, np.full_like(reach, OWN_RUN))
+    kept = (calls.content[rows] >= 0) & (start_ns > barriers.latest_end(rows, end_ns, reach))
     starts = np.flatnonzero(np.diff(calls.identity[rows], prepend=NONE))
     ends = np.append(starts[1:], len(rows))
-    columns = (rows, calls.start_ns[rows], calls.end_ns[rows], barrier, kept, freshness[rows])
+    columns = (rows, start_ns, end_ns, barrier, own, kept, freshness[rows])
     for first, end in zip(starts.tolist(), ends.tolist(), strict=True):
         steps = [column[first:end].tolist() for column in columns]
-        for row, decision, stored_row in _walk(*steps):
+        for row, decision, stored_row, by_another in _walk(*steps):
             if decision is Decision.SERVE:
-                source[row] = stored_row
-            else:
-                outcome[row] = _REFUSED[decision]
+                found.source[row] = stored_row
+                continue
+            found.outcome[row] = _REFUSED[decision]
+            if by_another:
+                found.voided[row] = stored_row
 
 
 def _walk(
@@ -132,15 +138,19 @@ def _walk(
     start_ns: list[int],
     end_ns: list[int],
     barrier_ns: list[int],
+    own_ns: list[int],
     kept: list[bool],
     freshness_ns: list[int],
-) -> Iterator[tuple[int, Decision, int]]:
-    """Yield each call of one identity with what is decided, and the row of the stored result."""
+) -> Iterator[tuple[int, Decision, int, bool]]:
+    """Yield each call of one identity with what is decided, and the row of the stored result.
+
+    And whether a write of another run alone has voided that.
+    """
     running: list[tuple[int, int, StoredResult]] = []
     stored: StoredResult | None = None
     stored_row = NONE
-    steps = zip(rows, start_ns, end_ns, barrier_ns, kept, freshness_ns, strict=True)
-    for row, start, end, barrier, may_keep, freshness in steps:
+    steps = zip(rows, start_ns, end_ns, barrier_ns, own_ns, kept, freshness_ns, strict=True)
+    for row, start, end, barrier, own, may_keep, freshness in steps:
         while running and running[0][0] <= start:
             _, place, result = heappop(running)
             if place > stored_row:  # rows are in order of their start: the newest result counts
@@ -153,4 +163,5 @@ def _walk(
         )
         if decision is not Decision.SERVE and may_keep:
             heappush(running, (end, row, StoredResult(start, end)))
-        yield row, decision, stored_row
+        by_another = decision is Decision.WRITER and stored is not None and own < stored.start_ns
+        yield row, decision, stored_row, by_another

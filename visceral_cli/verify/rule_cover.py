@@ -3,22 +3,23 @@
 As at run time the first rule of the document counts that names the tool and the identity, and the
 namespace of the call or none. A rule's word that its tool only reads and may be replayed is taken
 unless the traces or the settings say otherwise. Where a rule has a scope, a result passes only
-between calls of one run, session or user.
+between calls of one run, session, user or service.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from visceral_cli.analysis.barriers import REACHES
 from visceral_cli.analysis.columns import NONE, CallColumns, Numbers
-from visceral_cli.analysis.history import Codes, Times
-from visceral_cli.analysis.sharing import read_who
+from visceral_cli.analysis.history import Codes, Places, Times
+from visceral_cli.analysis.scopes import read_who, split_identities
 from visceral_cli.analysis.tools import ToolFacts
 from visceral_cli.contract.rule import Operation, Rule, Sharing
 from visceral_cli.settings import Settings
@@ -59,6 +60,15 @@ class Cover:
         allowed = self.allowed.get((place, tool))
         return allowed if isinstance(allowed, int) else 0
 
+    def reach(self, rows: Places) -> Codes:
+        """Return how far writes of other runs reach each call, as a place in `REACHES`.
+
+        By the rule that answered it when it was recorded, else by the one that matches.
+        """
+        of_rule = np.array([*map(_reach, self.rules), REACHES.index(Sharing.ALL)], np.int32)
+        place = np.where(self.decided_by[rows] >= 0, self.decided_by[rows], self.rule[rows])
+        return of_rule[place]
+
 
 def cover_calls(
     store: duckdb.DuckDBPyConnection,
@@ -88,17 +98,7 @@ def cover_calls(
 
 def split_by_cover(calls: CallColumns, cover: Cover) -> CallColumns:
     """Return the calls with identities that are equal only within the scope of their rule."""
-    if not cover.within.any():
-        return calls
-    width = int(cover.within.max()) + 1
-    known = np.flatnonzero(calls.identity >= 0)
-    split, codes = np.unique(
-        calls.identity[known].astype(np.int64) * width + cover.within[known], return_inverse=True
-    )
-    identity = np.full(len(calls), NONE, np.int32)
-    identity[known] = codes
-    starts = np.searchsorted(split // width, calls.identity_starts).astype(np.int64)
-    return replace(calls, identity=identity, identity_starts=starts)
+    return split_identities(calls, cover.within)
 
 
 def _within(
@@ -111,13 +111,12 @@ def _within(
     )[place]
     if (scopes == _ALL).all():
         return within
-    who = read_who(store, len(calls))
-    width = int(max(who.user.max(initial=0), who.session.max(initial=0))) + 2
-    by_run = width + calls.run.astype(np.int64)
-    for scope, of in ((Sharing.USER, who.user), (Sharing.SESSION, who.session)):
-        known = np.where(of >= 0, 1 + of.astype(np.int64), by_run)
-        within = np.where(scopes == _SCOPES.index(scope), known, within)
-    return np.where(scopes == _SCOPES.index(Sharing.RUN), by_run, within)
+    who = read_who(store, calls)
+    for nth, scope in enumerate(_SCOPES):
+        rows = np.flatnonzero(scopes == nth)
+        if scope is not Sharing.ALL and len(rows):
+            within[rows] = who.of(rows).within(scope) + 1
+    return within
 
 
 def allowed_freshness(rule: Rule, facts: ToolFacts, cap_seconds: float | None) -> int | Outcome:
@@ -136,6 +135,10 @@ def allowed_freshness(rule: Rule, facts: ToolFacts, cap_seconds: float | None) -
         limit for limit in (named, cap_seconds, facts.freshness_cap_seconds) if limit is not None
     )
     return max(0, min(int(min(seconds, 1e9) * 1e9), LONGEST_NS))
+
+
+def _reach(rule: Rule) -> int:
+    return REACHES.index(rule.action.writers or rule.match.scope or Sharing.ALL)
 
 
 def reuses(rule: Rule) -> bool:
@@ -163,16 +166,23 @@ def allowed_column(cover: Cover, calls: CallColumns) -> tuple[Times, NDArray[np.
 
 
 def _table(rules: Sequence[Rule]) -> pa.Table:
+    """Return one row for each rule and namespace that it was proven in."""
+    rows = [
+        (place, rule, namespace)
+        for place, rule in enumerate(rules)
+        for namespace in rule.match.proven_in
+    ]
     return pa.table(
         {
-            "place": pa.array(range(len(rules)), pa.int32()),
-            "decision_id": pa.array([rule.decision_id for rule in rules], pa.string()),
-            "namespace": pa.array([rule.match.namespace for rule in rules], pa.string()),
-            "tool": pa.array([rule.match.tool_name for rule in rules], pa.string()),
+            "place": pa.array([place for place, _, _ in rows], pa.int32()),
+            "decision_id": pa.array([rule.decision_id for _, rule, _ in rows], pa.string()),
+            "namespace": pa.array([namespace for _, _, namespace in rows], pa.string()),
+            "tool": pa.array([rule.match.tool_name for _, rule, _ in rows], pa.string()),
             "input_hash": pa.array(
-                [rule.match.input_hash if reuses(rule) else None for rule in rules], pa.string()
+                [rule.match.input_hash if reuses(rule) else None for _, rule, _ in rows],
+                pa.string(),
             ),
-            "hash_v": pa.array([rule.match.hash_v for rule in rules], pa.int32()),
+            "hash_v": pa.array([rule.match.hash_v for _, rule, _ in rows], pa.int32()),
         }
     )
 

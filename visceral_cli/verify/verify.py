@@ -9,9 +9,11 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from visceral_cli.analysis.barriers import Barriers
 from visceral_cli.analysis.columns import NANO, CallColumns, read_calls
 from visceral_cli.analysis.history import Flags
 from visceral_cli.analysis.names import call_names, name_table
+from visceral_cli.analysis.scopes import read_who
 from visceral_cli.analysis.spans import read_spans
 from visceral_cli.contract.rule import Rule
 from visceral_cli.errors import InputError
@@ -84,8 +86,10 @@ def verify_calls(
     cover = cover_calls(store, calls, request.rules, settings)
     calls = split_by_cover(calls, cover)
     looked_at = _looked_at(calls, request.from_ns)
-    replay = replay_rules(calls, read_spans(store, calls), cover, from_ns=request.from_ns)
-    rows, serves = recorded_serves(store, calls, cover, from_ns=request.from_ns)
+    who = read_who(store, calls)
+    replay = replay_rules(calls, read_spans(store, calls), cover, who, from_ns=request.from_ns)
+    barriers = Barriers.of(calls, who)
+    rows, serves = recorded_serves(store, calls, cover, barriers, from_ns=request.from_ns)
     if not (replay.outcome >= 0).any() and not (cover.decided_by[rows] >= 0).any():
         raise InputError(
             f"none of {int(looked_at.sum()):,} calls matches one of {len(request.rules):,} rules",
@@ -165,7 +169,7 @@ def _sampled(
     sampled = np.ones(len(calls), np.bool_)
     if rate >= 1:
         return sampled
-    rows = np.flatnonzero(replay.source >= 0)
+    rows = np.flatnonzero((replay.source >= 0) | (replay.voided >= 0))
     names = name_table(store, rows)
     sampled[rows] = [
         is_drawn(rate, cover.rules[place].decision_id, trace, span)

@@ -163,6 +163,24 @@ def test_a_tool_is_explained_with_what_tells_its_identities_apart(evidence: Evid
     assert "verify-mismatch" in line(text, "findings")
 
 
+def test_a_tool_and_its_rules_are_explained_with_who_may_share_a_result(
+    evidence: Evidence,
+) -> None:
+    text = said(evidence, "visa_rules")
+    assert re.fullmatch(
+        r"by all: [\d,]+ results of other users compared, 0 stale"
+        r" \| other runs: 0 of \d+ pairs of calls within an hour differ, at most \d+%; .+"
+        r" \| other users: 0 of \d+ pairs of calls within an hour differ, at most 0\.\d+%; "
+        r"0 of [\d,]+ of one user",
+        line(text, "shared"),
+    )
+    rule = next(one for one in evidence.report.rules if one.match.tool_name == "search_flights")
+    shared = as_text(explain_subject(evidence, rule.decision_id, {})[:1], width=None)
+    assert line(shared, "shared").startswith(
+        "within one run: sharing between users is not proven: "
+    )
+
+
 def test_the_readme_shows_what_is_said(evidence: Evidence) -> None:
     readme = (SAMPLES.parent / "README.md").read_text("utf-8")
     shown = readme.partition("$ visceral explain find_booking sample_traces/\n")[2]

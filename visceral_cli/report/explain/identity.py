@@ -28,6 +28,8 @@ from visceral_cli.report.explain.standing import (
     bound_of,
     freshness_line,
     rule_lines,
+    sharing_lines,
+    sharing_of,
     standing_facts,
 )
 from visceral_cli.report.plain_text import plain
@@ -62,6 +64,7 @@ def explain_identity(evidence: Evidence, key: ToolKey, input_hash: str) -> Expla
         *twin_lines(twins),
         *_elsewhere(evidence, key, input_hash),
         *freshness_line(bound_of(evidence.report, key)),
+        *sharing_lines(sharing_of(evidence.report, key))[:1],
         *rule_lines(evidence.report, key, input_hash),
     ]
     return Explanation(

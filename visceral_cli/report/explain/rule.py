@@ -6,6 +6,7 @@ from visceral_cli.contract.rule import Rule, RuleStatus
 from visceral_cli.report.explain.evidence import Evidence, ToolKey
 from visceral_cli.report.explain.explanation import Explanation, Line
 from visceral_cli.report.explain.standing import blocking, refusal_lines, rule_text
+from visceral_cli.report.overview import shared_text
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import age_text, counted, rate_text, share_text
 
@@ -74,7 +75,15 @@ def _evidence_lines(rule: Rule) -> list[Line]:
         f"observations in {number('runs'):,.0f} runs; compared up to "
         f"{age_text(number('largest_age_seconds'))} old"
     )
-    return [Line("evidence", said)] if found else []
+    if not found:
+        return []
+    scope = found.get("scope_found")
+    lines = [Line("evidence", said)]
+    if isinstance(scope, str):
+        lines.append(
+            Line("shared", f"{shared_text(rule.match.scope)}: {plain(scope, longest=None)}")
+        )
+    return lines
 
 
 def _trust_lines(rule: Rule) -> list[Line]:
@@ -84,9 +93,9 @@ def _trust_lines(rule: Rule) -> list[Line]:
         return []
     said = (
         f"{trust['state']}; {counted(trust['held'], 'verification')} held, "
-        f"{trust['mismatched']:,} with a mismatch, {trust['idle']:,} idle, over "
-        f"{trust['exposure_days']:,.1f} days; {trust['mismatches']:,} of "
-        f"{counted(trust['samples'], 'comparison')} mismatch; at most "
+        f"{trust['mismatched']:,} with a mismatch, {trust['broken']:,} broken, "
+        f"{trust['idle']:,} idle, over {trust['exposure_days']:,.1f} days; "
+        f"{trust['mismatches']:,} of {counted(trust['samples'], 'comparison')} mismatch; at most "
         f"{rate_text(trust['stale_rate_at_most'])} stale, however often one looks"
     )
     return [Line("trust", said)]

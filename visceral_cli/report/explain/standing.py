@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from visceral_cli.analysis.figures import SharingFigures, SharingStep
 from visceral_cli.contract.rule import Rule
 from visceral_cli.report.explain.evidence import ToolKey
 from visceral_cli.report.explain.explanation import Line
+from visceral_cli.report.overview import shared_text
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import counted, freshness_text, rate_text, seconds_text
 from visceral_cli.report.report import BoundFigures, Report
@@ -84,6 +86,34 @@ def freshness_line(bound: BoundFigures | None) -> list[Line]:
     return [Line("freshness", f"not proven: {missing}; {seen}"), *_warnings(bound)]
 
 
+def sharing_of(report: Report, key: ToolKey) -> SharingFigures | None:
+    """Return who may share the results of a tool; ``None`` for writers."""
+    for sharing in report.sharing:
+        if (sharing.namespace, sharing.tool, sharing.kind) == (key.namespace, key.tool, key.kind):
+            return sharing
+    return None
+
+
+def sharing_lines(sharing: SharingFigures | None) -> list[Line]:
+    """Return who may share the results of a tool, and what was compared to find that."""
+    if sharing is None:
+        return []
+    said = f"{shared_text(sharing.scope)}: {plain(sharing.why, longest=None)}"
+    return [Line("shared", said), *(Line("", _step_text(step)) for step in sharing.steps)]
+
+
+def _step_text(step: SharingStep) -> str:
+    if not step.pairs:
+        return f"other {step.between}s: no two calls in a row within an hour"
+    said = (
+        f"other {step.between}s: {step.differing:,} of {counted(step.pairs, 'pair')} of calls "
+        f"within an hour differ, at most {rate_text(step.differing_rate_at_most)}"
+    )
+    if not step.pairs_of_one:
+        return said
+    return f"{said}; {step.differing_of_one:,} of {step.pairs_of_one:,} of one {step.between}"
+
+
 def _warnings(bound: BoundFigures) -> list[Line]:
     return [Line("", plain(warning, longest=None)) for warning in bound.warnings]
 
@@ -138,6 +168,7 @@ def standing_facts(report: Report, key: ToolKey, input_hash: str) -> dict[str, A
     saved, seconds = report.savings.by_identity.get((key.namespace, key.tool, input_hash), (0, 0.0))
     return {
         "bound": bound_of(report, key),
+        "sharing": sharing_of(report, key),
         "rule": rule_for(report, key, input_hash),
         "candidate": candidate_for(report, key, input_hash),
         "refusals": blocking(report, key, input_hash),

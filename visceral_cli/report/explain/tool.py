@@ -18,6 +18,8 @@ from visceral_cli.report.explain.standing import (
     freshness_line,
     refusal_lines,
     rule_for,
+    sharing_lines,
+    sharing_of,
 )
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import counted, duration_text, seconds_text
@@ -51,6 +53,7 @@ def explain_tool(evidence: Evidence, figures: ToolFigures) -> Explanation:
         *path_lines(paths),
         *_writer_lines(figures, writers),
         *freshness_line(bound_of(report, key)),
+        *sharing_lines(sharing_of(report, key)),
         *_rule_lines(evidence, key),
         *refusal_lines(refusals),
         *_finding_lines(evidence, key),
@@ -71,6 +74,7 @@ def explain_tool(evidence: Evidence, figures: ToolFigures) -> Explanation:
             "first_differences": path_facts(paths),
             "writers": dict(writers),
             "bound": bound_of(report, key),
+            "sharing": sharing_of(report, key),
             "rules": [rule for rule in report.rules if _is_of(rule.match, key)],
             "refusals": refusals,
             "findings": _findings(evidence, key),

@@ -15,7 +15,7 @@ from visceral_cli.analysis.verdicts import CallVerdicts
 from visceral_cli.report.page.detail import PageDetail
 from visceral_cli.report.page.gather_groups import group_timelines
 from visceral_cli.report.page.gather_traces import waterfalls
-from visceral_cli.settings import Settings
+from visceral_cli.settings import ExtractSettings, Settings
 from visceral_cli.store.database import is_store
 
 
@@ -36,12 +36,25 @@ def settings_for_page(settings: Settings, inputs: Sequence[str]) -> Settings:
     return replace(settings, extract=replace(settings.extract, keep_text=True))
 
 
-def forget_arguments(store: duckdb.DuckDBPyConnection) -> None:
+def forget_arguments(store: duckdb.DuckDBPyConnection, settings: ExtractSettings) -> None:
     """Remove the texts of arguments, which were kept along with those of results.
 
-    With them an analysis finds more, and the page has the figures of every other format.
+    With them an analysis finds more, and the page has the figures of every other format. What
+    stays are those of calls with a declared ``vary``, which any analysis keeps.
     """
-    store.execute("DELETE FROM argument_text")
+    declared = [name for name, tool in settings.tools.items() if tool.vary is not None]
+    store.execute(
+        """
+        DELETE FROM argument_text
+        WHERE arguments_hash NOT IN (
+            SELECT arguments_hash
+            FROM tool_call
+            WHERE arguments_hash IS NOT NULL
+              AND (vary IS NOT NULL OR list_contains($declared::VARCHAR[], tool))
+        )
+        """,
+        {"declared": declared},
+    )
 
 
 def page_detail(

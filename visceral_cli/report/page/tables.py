@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visceral_cli.analysis.figures import GroupFigures, Projection, ToolSaving
-from visceral_cli.report.overview import ToolLine
+from visceral_cli.analysis.figures import GroupFigures, Projection, SharingFigures, ToolSaving
+from visceral_cli.report.overview import ToolLine, shared_text
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import counted, money_text, rate_text, seconds_text
 from visceral_cli.report.report import BoundFigures, Report
@@ -75,6 +75,7 @@ def tool_table(report: Report, lines: Sequence[ToolLine], top: int) -> PageTable
     """Return the tools, in the order of the report."""
     savings = {(s.namespace, s.tool, s.kind): nth for nth, s in enumerate(report.savings.by_tool)}
     bounds = {(bound.namespace, bound.tool, bound.kind): bound for bound in report.bounds}
+    sharing = {(one.namespace, one.tool, one.kind): one for one in report.sharing}
     refusals: defaultdict[tuple[str, str], list[Refusal]] = defaultdict(list)
     for refusal in report.refusals:
         refusals[refusal.namespace, refusal.tool].append(refusal)
@@ -94,7 +95,7 @@ def tool_table(report: Report, lines: Sequence[ToolLine], top: int) -> PageTable
                 _seconds(tool.repeat_seconds, f"tools.{nth}.repeat_seconds"),
                 _avoidable(report.savings.by_tool, place),
                 Cell(plain(line.freshness)),
-                Cell(_evidence(bounds.get(key))),
+                Cell(_evidence(bounds.get(key)), note=_shared(sharing.get(key))),
                 Cell(_why_no_rule(refusals[tool.namespace, tool.tool])),
             )
         )
@@ -141,6 +142,12 @@ def _evidence(bound: BoundFigures | None) -> str:
     at_most = "" if rate is None else f"; at most {rate_text(rate)} stale"
     serves, runs = counted(bound.serves, "serve"), counted(bound.runs, "run")
     return f"{serves} in {runs}, {bound.stale:,} stale{at_most}"
+
+
+def _shared(sharing: SharingFigures | None) -> str:
+    if sharing is None:
+        return ""
+    return f"shared {shared_text(sharing.scope)}: {plain(sharing.why, longest=200)}"
 
 
 def _why_no_rule(refusals: Sequence[Refusal]) -> str:

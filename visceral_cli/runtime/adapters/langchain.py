@@ -21,8 +21,9 @@ def reuse(tool: Tool, **options: Any) -> Tool:
     """Return a copy of a LangChain tool that is recorded and served; ``tool`` stays as it is.
 
     ``options`` are those of `visceral_cli.tool`; without any, those that pyproject.toml attests
-    for the tool's name. Arguments that LangChain injects (callbacks, the configuration, state) do
-    not count. Raises ``TypeError`` for a tool that is not made of a function.
+    for the tool's name. Of the arguments that LangChain injects only plain values count, such as
+    the id of a user, and no callbacks, configuration or state. Raises ``TypeError`` for a tool that
+    is not made of a function.
     """
     subject: Any = tool
     functions = {
@@ -41,15 +42,22 @@ def reuse(tool: Tool, **options: Any) -> Tool:
     return copied
 
 
+_PLAIN = (str, int, float, bool, type(None))
+
+
 class _Visible(ByKeyword):
-    """Names only the arguments that a model gives."""
+    """Names the arguments that a model gives, and of the others those with a plain value."""
 
     def __init__(self, visible: frozenset[str]) -> None:
         self._visible = visible
 
     def bind(self, args: Any, kwargs: Any) -> dict[str, object]:
-        """Return the keywords that are in the tool's schema."""
+        """Return the arguments that count, by name."""
         if len(args) == 1 and not kwargs and len(self._visible) == 1:
             return {next(iter(self._visible)): args[0]}  # a plain tool with one text
         named = super().bind(args, kwargs)
-        return {name: value for name, value in named.items() if name in self._visible}
+        return {
+            name: value
+            for name, value in named.items()
+            if name in self._visible or type(value) in _PLAIN
+        }

@@ -18,6 +18,7 @@ from visceral_cli.runtime.clock import now_ns as clock_now_ns
 from visceral_cli.runtime.forking import begin_afresh_after_fork
 from visceral_cli.runtime.stores.packed import name_of, names_of, pack, unpack
 from visceral_cli.runtime.stores.result_store import (
+    FORGOTTEN,
     LEASE_SECONDS,
     MAX_BARRIERS,
     MAX_ENTRY_BYTES,
@@ -28,6 +29,7 @@ from visceral_cli.runtime.stores.result_store import (
     Kept,
     StoreFailed,
     new_token,
+    writers_token,
 )
 
 T = TypeVar("T")
@@ -89,6 +91,7 @@ _REMOVE_WRITER = """
 DELETE FROM visceral_results_1.running_writer WHERE writer = %s OR lapse <= clock_timestamp()
 """
 _PUT = "INSERT INTO visceral_results_1.entry VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+_PACKED = "SELECT packed FROM visceral_results_1.entry WHERE key = %s"
 _FORGET = "DELETE FROM visceral_results_1.entry WHERE key = %s RETURNING size"
 _FORGET_EXPIRED = """
 DELETE FROM visceral_results_1.entry WHERE key IN (
@@ -105,6 +108,7 @@ DELETE FROM visceral_results_1.entry WHERE key = (
 _FORGET_BARRIERS = """
 DELETE FROM visceral_results_1.barrier
 WHERE (SELECT count(*) FROM visceral_results_1.barrier) > %s
+  AND scope != %s
   AND scope NOT IN (SELECT unnest(scopes) FROM visceral_results_1.entry)
 """
 _COUNT = "UPDATE visceral_results_1.usage SET bytes = bytes + %s RETURNING bytes"
@@ -186,6 +190,8 @@ class PostgresStore:
             kept = Kept.OVERTAKEN
         # first, so that two who keep the same key come one after the other
         base.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (entry.key,))
+        if kept is Kept.KEPT and self._has_newer(base, entry):
+            return Kept.OLDER, 0
         freed = _total(base.execute(_FORGET, (entry.key,)))
         if kept is not Kept.KEPT:
             base.execute(_COUNT, (-freed,))
@@ -215,6 +221,16 @@ class PostgresStore:
             used = base.execute(_COUNT, (-size,)).fetchone()[0]
         return kept, evicted
 
+    def _has_newer(self, base: Any, entry: Entry) -> bool:
+        row = base.execute(_PACKED, (entry.key,)).fetchone()
+        other = None if row is None else unpack(row[0])
+        now = self._clock()
+        return (
+            other is not None
+            and entry.started_ns < other.started_ns <= now < other.expires_ns
+            and (other.scopes, other.generations) == (entry.scopes, entry.generations)
+        )
+
     def release(self, key: str, owner: str) -> None:
         """Give up a claim without a result."""
         self._do(lambda base: _release(base, key, owner))
@@ -225,7 +241,7 @@ class PostgresStore:
 
         def begin(base: Any) -> None:
             with base.transaction():
-                base.execute(_RAISE_BARRIERS, (names, [new_token() for _ in names]))
+                base.execute(_RAISE_BARRIERS, (names, self._writers_tokens(names)))
                 base.execute(_ADD_WRITER, (writer, self._lease_seconds, names))
 
         self._do(begin)
@@ -236,10 +252,14 @@ class PostgresStore:
 
         def end(base: Any) -> None:
             with base.transaction():
-                base.execute(_RAISE_BARRIERS, (names, [new_token() for _ in names]))
+                base.execute(_RAISE_BARRIERS, (names, self._writers_tokens(names)))
                 base.execute(_REMOVE_WRITER, (writer,))
 
         self._do(end)
+
+    def _writers_tokens(self, names: list[str]) -> list[str]:
+        now = self._clock()
+        return [writers_token(now) for _ in names]
 
     def renew(self, claims: Sequence[tuple[str, str]], writers: Sequence[str]) -> None:
         """Prolong the leases of (key, owner) and of running writers."""
@@ -276,7 +296,9 @@ class PostgresStore:
 
         def remove(base: Any) -> int:
             removed = self._forget_all(base, _FORGET_EXPIRED, (now_ns, 100_000))
-            base.execute(_FORGET_BARRIERS, (MAX_BARRIERS,))
+            forgotten = name_of(FORGOTTEN)
+            if base.execute(_FORGET_BARRIERS, (MAX_BARRIERS, forgotten)).rowcount:
+                base.execute(_RAISE_BARRIERS, ([forgotten], [writers_token(now_ns)]))
             return removed
 
         return self._do(remove)

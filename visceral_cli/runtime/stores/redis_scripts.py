@@ -80,20 +80,26 @@ return {granted and 1 or 0, found}
 )
 
 # ARGV: key, owner, packed entry, scopes, generations, namespace, size, expires and now in
-# microseconds, life in milliseconds, most bytes
+# microseconds, life in milliseconds, most bytes, start and now in nanoseconds as 20 digits, which
+# no number of Lua holds
 PUT = (
     _COMMON
     + """
 local key = ARGV[1]
 release(key, ARGV[2])
-forget(key)
 local scopes, generations = cjson.decode(ARGV[4]), cjson.decode(ARGV[5])
-if running(scopes) then return {0, 0} end
+local overtaken = running(scopes)
 for i, scope in ipairs(scopes) do
-  if redis.call('GET', p .. 'b:' .. scope) ~= generations[i] then return {0, 0} end
+  if redis.call('GET', p .. 'b:' .. scope) ~= generations[i] then overtaken = true end
 end
+local other = redis.call('HMGET', p .. 'e:' .. key, 't', 's', 'g')
+if not overtaken and other[1] and other[1] > ARGV[12] and other[1] <= ARGV[13]
+    and other[2] == ARGV[4] and other[3] == ARGV[5] then return {2, 0} end
+forget(key)
+if overtaken then return {0, 0} end
 expire(ARGV[9], 64)
-redis.call('HSET', p .. 'e:' .. key, 'v', ARGV[3], 's', ARGV[4], 'g', ARGV[5])
+redis.call('HSET', p .. 'e:' .. key, 'v', ARGV[3], 's', ARGV[4], 'g', ARGV[5],
+  't', ARGV[12])
 redis.call('PEXPIRE', p .. 'e:' .. key, ARGV[10])
 redis.call('HSET', p .. 'size', key, ARGV[7])
 redis.call('HSET', p .. 'ns', key, ARGV[6])

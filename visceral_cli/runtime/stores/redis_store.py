@@ -21,6 +21,7 @@ from visceral_cli.runtime.stores.result_store import (
     Kept,
     StoreFailed,
     new_token,
+    writers_token,
 )
 
 
@@ -91,8 +92,10 @@ class RedisStore:
             now // 1000,
             max(1, (entry.expires_ns - now) // 1_000_000),
             self._max_bytes,
+            f"{max(0, entry.started_ns):020d}",
+            f"{max(0, now):020d}",
         )
-        return (Kept.KEPT if kept else Kept.OVERTAKEN), evicted
+        return (Kept.OVERTAKEN, Kept.KEPT, Kept.OLDER)[kept], evicted
 
     def release(self, key: str, owner: str) -> None:
         """Give up a claim without a result."""
@@ -107,7 +110,8 @@ class RedisStore:
         self._write("0", scopes, writer)
 
     def _write(self, begins: str, scopes: Sequence[str], writer: str) -> None:
-        tokens = [new_token() for _ in scopes]
+        now = self._clock()
+        tokens = [writers_token(now) for _ in scopes]
         names = as_list(names_of(scopes))
         self._run(redis_scripts.WRITE, begins, writer, self._lease_ms, names, as_list(tokens))
 

@@ -1,9 +1,10 @@
 """``ResultStore``: what every place that keeps results must do.
 
-Barriers. Each scope has a generation, a random token that every writer replaces when it starts and
-when it ends. A result is kept with the generations of its scopes as they were before its execution
+Barriers. Each scope has a generation, a token that every writer replaces when it starts and when it
+ends. A result is kept with the generations of its scopes as they were before its execution
 began, and is usable only while they are the same and no writer of them runs. No clock is involved,
-and a store that loses a barrier loses the results behind it.
+and a store that loses a barrier loses the results behind it. The token of a writer also tells its
+time, for results that were recorded elsewhere and come late (`seeding`).
 
 Claims. Whoever is about to execute a call claims its key, so that other processes wait for the
 result. Claims and running writers are leases: those of a process that died lapse.
@@ -31,6 +32,9 @@ MAX_BARRIERS = 100_000
 """Generations beyond which those that no kept result needs are forgotten: that voids, and never
 revives, since a new one is a new token."""
 
+FORGOTTEN = "\x1fforgotten"
+"""A scope of nobody: its generation tells when generations were last forgotten."""
+
 
 class StoreFailed(Exception):
     """The store cannot do it: unreachable, locked, full, of another format. Quotes no value."""
@@ -43,6 +47,8 @@ class Kept(StrEnum):
     OVERTAKEN = "overtaken"
     """A writer ran since its execution began, or runs now."""
     TOO_LARGE = "too-large"
+    OLDER = "older"
+    """A usable result is kept whose execution began later."""
 
 
 class Entry(NamedTuple):
@@ -158,3 +164,13 @@ def checksum(*, key: str, value: str, content_hash: str) -> str:
 def new_token() -> str:
     """Return a generation, an owner or a writer id that nobody has had."""
     return secrets.token_hex(8)
+
+
+def writers_token(now_ns: int) -> str:
+    """Return the generation that a writer leaves, with its time."""
+    return f"w{now_ns:016x}-{new_token()}"
+
+
+def written_ns(generation: str) -> int | None:
+    """Return when a writer left this generation; ``None``: no writer did."""
+    return int(generation[1:17], 16) if generation[:1] == "w" else None

@@ -8,6 +8,7 @@ new one is begun.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sqlite3
@@ -23,6 +24,7 @@ from visceral_cli.runtime.clock import Clock
 from visceral_cli.runtime.clock import now_ns as clock_now_ns
 from visceral_cli.runtime.forking import begin_afresh_after_fork
 from visceral_cli.runtime.stores.result_store import (
+    FORGOTTEN,
     FORMAT,
     LEASE_SECONDS,
     MAX_BARRIERS,
@@ -34,6 +36,7 @@ from visceral_cli.runtime.stores.result_store import (
     Kept,
     StoreFailed,
     new_token,
+    writers_token,
 )
 
 T = TypeVar("T")
@@ -54,11 +57,13 @@ SELECT
         FROM json_each(entry.scopes) AS of_entry
         LEFT JOIN barrier ON barrier.scope = of_entry.value
     )
-    AND NOT EXISTS (
-        SELECT 1 FROM running_writer
-        WHERE lapse_ns > ?
-          AND scope IN (SELECT value FROM json_each(entry.scopes))
-    )
+    AND CASE WHEN EXISTS (SELECT 1 FROM running_writer) THEN
+        NOT EXISTS (
+            SELECT 1 FROM running_writer
+            WHERE lapse_ns > ?
+              AND scope IN (SELECT value FROM json_each(entry.scopes))
+        )
+    ELSE TRUE END  -- as a rule: sqlite makes the list of scopes also for an empty table
 FROM entry
 WHERE key = ?
 """
@@ -82,9 +87,15 @@ INSERT INTO entry (
 )
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_NEWER = """
+SELECT 1 FROM entry
+WHERE key = ? AND started_ns > ? AND started_ns <= ? AND expires_ns > ?
+  AND scopes = ? AND generations = ?
+"""
 _FORGET_BARRIERS = """
 DELETE FROM barrier
 WHERE (SELECT count(*) FROM barrier) > ?
+  AND scope != ?
   AND scope NOT IN (SELECT of_entry.value FROM entry, json_each(entry.scopes) AS of_entry)
 """
 _json = json.JSONEncoder(separators=(",", ":")).encode
@@ -132,22 +143,18 @@ class SqliteStore:
 
     def lookup(self, key: str) -> Found:
         """Return what is kept under the key, whatever its age."""
-        return self._do(lambda base: self._lookup(base, key))
-
-    def _lookup(self, base: sqlite3.Connection, key: str) -> Found:
         now = self._clock()
-        row = base.execute(_LOOKUP, (now, key)).fetchone()
+        row = self._do(lambda base: base.execute(_LOOKUP, (now, key)).fetchone())
         if row is None:
             return Found()
-        *columns, scopes, generations, is_usable = row
-        if not is_usable:
+        if not row[-1]:
             return Found(overtaken=True)
         try:
-            lists = tuple(json.loads(scopes)), tuple(json.loads(generations))
+            entry = Entry._make((*row[:-3], _list_of(row[-3]), _list_of(row[-2])))
         except (ValueError, TypeError):
             return Found()  # not written by us
         self._touched[key] = now
-        return Found(Entry._make((*columns, *lists)))
+        return Found(entry)
 
     def claim(self, key: str, scopes: Sequence[str], owner: str) -> Claim:
         """Announce that ``owner`` is about to execute the call."""
@@ -184,6 +191,10 @@ class SqliteStore:
                 kept = Kept.TOO_LARGE
             elif self._generations(base, scopes) != entry.generations:
                 kept = Kept.OVERTAKEN
+            elif base.execute(
+                _NEWER, (entry.key, entry.started_ns, now, now, scopes, _json(entry.generations))
+            ).fetchone():
+                return Kept.OLDER, 0
             base.execute("DELETE FROM entry WHERE key = ?", (entry.key,))
             if kept is Kept.KEPT:
                 base.execute(_PUT, _row(entry, scopes, now))
@@ -230,7 +241,7 @@ class SqliteStore:
         with _transaction(base):
             base.executemany(
                 "INSERT OR REPLACE INTO barrier VALUES (?, ?)",
-                [(scope, new_token()) for scope in scopes],
+                [(scope, writers_token(now)) for scope in scopes],
             )
             if begins:
                 base.executemany(
@@ -273,7 +284,11 @@ class SqliteStore:
 
         def remove(base: sqlite3.Connection) -> int:
             removed = _remove_expired(base, now_ns, -1)
-            base.execute(_FORGET_BARRIERS, (MAX_BARRIERS,))
+            if base.execute(_FORGET_BARRIERS, (MAX_BARRIERS, FORGOTTEN)).rowcount:
+                base.execute(
+                    "INSERT OR REPLACE INTO barrier VALUES (?, ?)",
+                    (FORGOTTEN, writers_token(now_ns)),
+                )
             if removed:
                 base.executescript("PRAGMA incremental_vacuum;")
                 base.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -442,6 +457,11 @@ def _remove_expired(base: sqlite3.Connection, now_ns: int, limit: int) -> int:
 
 def _bytes_used(base: sqlite3.Connection) -> int:
     return int(base.execute("SELECT bytes FROM usage").fetchone()[0])
+
+
+@functools.lru_cache(maxsize=1024)  # the same few texts at every hit
+def _list_of(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
 
 
 def _row(entry: Entry, scopes: str, now_ns: int) -> tuple[Any, ...]:

@@ -1,0 +1,105 @@
+"""Many spans read at once give what each of them gives alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_spans import spans
+
+from visceral_cli.calls.call_columns import FIELDS
+from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.read_spans import SpansTold, read_spans
+from visceral_cli.ingest.read_file import read_whole_file
+from visceral_cli.ingest.span import Resource, Span
+from visceral_cli.settings import ExtractSettings, ToolDeclaration
+
+SETTINGS = (
+    ExtractSettings(),
+    ExtractSettings(namespace_attribute=None, principal_attribute="user.id"),
+    ExtractSettings(
+        namespace_attribute="gen_ai.agent.name",
+        tools={
+            "x": ToolDeclaration(vary=("city",), version="2", ignore_result=("$.city",)),
+            "search": ToolDeclaration(error_key="city", error_prefix=""),
+        },
+    ),
+)
+
+
+def together(made: Sequence[Span], chosen: ExtractSettings, first: int) -> tuple[object, ...]:
+    told = SpansTold()
+    who = read_spans(made, Extractor(chosen), first, told)
+    columns = [told.calls.records, *(told.calls.fields[name] for name in FIELDS)]
+    calls = sorted(zip(*columns, strict=True), key=lambda row: (row[0], row[4]))
+    return calls, sorted(map(repr, told.mentions)), who
+
+
+def one_by_one(made: Sequence[Span], chosen: ExtractSettings, first: int) -> tuple[object, ...]:
+    extractor = Extractor(chosen)
+    told = [extractor.read(span) for span in made]
+    calls = [
+        (record, *msgspec.structs.astuple(call))
+        for record, (found, _, _) in enumerate(told, first)
+        for call in found
+    ]
+    mentions = [repr(mention) for _, found, _ in told for mention in found]
+    return calls, sorted(mentions), [who for _, _, who in told]
+
+
+@pytest.mark.parametrize("chosen", SETTINGS)
+@settings(max_examples=150, deadline=None)
+@given(made=st.lists(spans(), min_size=1, max_size=6))
+def test_whatever_the_keys(made: list[Span], chosen: ExtractSettings) -> None:
+    assert together([*made, *made], chosen, 3) == one_by_one([*made, *made], chosen, 3)
+
+
+def test_in_the_corpus(shared: Path) -> None:
+    files = sorted((shared / "traces").rglob("*.otlp.jsonl"))
+    assert files
+    for file in files:
+        read = read_whole_file(file).spans
+        for chosen in SETTINGS:
+            assert together(read, chosen, 0) == one_by_one(read, chosen, 0), file.name
+
+
+def test_in_the_sample_traces(sample_traces: Path) -> None:
+    files = sorted(sample_traces.rglob("*.jsonl"))
+    read = [span for file in files for span in read_whole_file(file).spans][:2000]
+    calls, mentions, who = together(read, SETTINGS[0], 0)
+    assert calls
+    assert (calls, mentions, who) == one_by_one(read, SETTINGS[0], 0)
+
+
+def made(number: int, attributes: dict[str, object], **fields: object) -> Span:
+    base = Span(f"{7:032x}", f"{number:016x}", None, "search", 10, 20, attributes, Resource())
+    return msgspec.structs.replace(base, **fields)
+
+
+def test_alike_spans_of_other_services_and_outcomes_stay_apart() -> None:
+    told = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "search",
+        "gen_ai.tool.call.arguments": '{"q":"a"}',
+        "gen_ai.tool.call.result": '{"n":1}',
+        "gen_ai.tool.call.id": "c-1",
+    }
+    one, other = Resource({"service.name": "one"}), Resource({"service.name": "other"})
+    alike = [
+        made(1, told, resource=one),
+        made(2, told | {"gen_ai.tool.name": "(merged tools)"}, resource=one),
+        made(3, told | {"gen_ai.tool.call.arguments": {"q": "a"}}, resource=other, status=2),
+        made(4, told | {"gen_ai.tool.name": "", "gen_ai.tool.call.id": None}, resource=other),
+        made(5, told | {"gen_ai.tool.call.result": "Error: none"}, resource=one),
+        made(6, told, resource=one, dropped_attributes=1),
+    ]
+    calls, _, _ = together(alike, SETTINGS[0], 0)
+    assert calls == one_by_one(alike, SETTINGS[0], 0)[0]
+    services = [row[1 + FIELDS.index("service")] for row in calls]
+    failed = [row[1 + FIELDS.index("failed")] for row in calls]
+    assert services == ["one", "other", "other", "one", "one"]
+    assert failed == [False, True, False, True, False]

@@ -1,0 +1,106 @@
+"""Between which calls a stored result passes in each scope: calls in, a number for each out.
+
+The scopes lie within each other: a run within its session, a session within its user, a user
+within a service, a service within all of the namespace. A call of which a scope asks what is not
+known shares with its own run only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import duckdb
+import numpy as np
+
+from visceral_cli.analysis.columns import NONE, CallColumns, Numbers
+from visceral_cli.analysis.history import Codes, Flags, Places
+from visceral_cli.contract.rule import Sharing
+from visceral_cli.store.database import run_file
+
+_BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """For whom and where each call was made, by row; `NONE` where a user or session is not known.
+
+    What is known of the service is always known: calls without one are one service.
+    """
+
+    user: Codes
+    session: Codes
+    service: Codes
+    run: Codes
+
+    def of(self, rows: Places) -> Who:
+        """Return the same for some of the calls."""
+        return Who(self.user[rows], self.session[rows], self.service[rows], self.run[rows])
+
+    def known(self, scope: Sharing) -> Flags:
+        """Return where that is known which the scope asks for beside the wider ones."""
+        if scope is Sharing.USER:
+            return self.user >= 0
+        if scope is Sharing.SESSION:
+            return self.session >= 0
+        return np.ones(len(self.run), np.bool_)
+
+    def within(self, scope: Sharing) -> Numbers:
+        """Return numbers from 0: equal for two calls exactly if a result may pass between them."""
+        if scope is Sharing.ALL:
+            return np.zeros(len(self.run), np.int64)
+        service = self.service.astype(np.int64)
+        if scope is Sharing.SERVICE:
+            return service
+        user = _paired(service, self.user)
+        run = _paired(user, self.run)
+        if scope is Sharing.RUN:
+            return run
+        wider = user if scope is Sharing.USER else _paired(user, self.session)
+        return _compact(np.where(self.known(scope), 2 * wider, 2 * run + 1))
+
+
+def read_who(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> Who:
+    """Return what the spans say of the users, sessions and services of all calls."""
+    run_file(store, "visceral_cli.analysis", "scopes.sql")
+    user, session = np.zeros(len(calls), np.uint64), np.zeros(len(calls), np.uint64)
+    for batch in store.sql("SELECT * FROM _call_who").to_arrow_reader(_BATCH_ROWS):
+        rows = batch.column("call_key").to_numpy()
+        user[rows] = batch.column("user_key").to_numpy()
+        session[rows] = batch.column("session_key").to_numpy()
+    run = _paired(calls.run.astype(np.int64), calls.declared_run).astype(np.int32)
+    return Who(_codes(user), _codes(session), calls.service, run)
+
+
+def split_identities(calls: CallColumns, within: Numbers) -> CallColumns:
+    """Return the calls with identities that are equal only where ``within`` is equal too."""
+    if not within.any():
+        return calls
+    width = int(within.max()) + 1
+    known = np.flatnonzero(calls.identity >= 0)
+    split, codes = np.unique(
+        calls.identity[known].astype(np.int64) * width + within[known], return_inverse=True
+    )
+    identity = np.full(len(calls), NONE, np.int32)
+    identity[known] = codes
+    starts = np.searchsorted(split // width, calls.identity_starts).astype(np.int64)
+    return replace(calls, identity=identity, identity_starts=starts)
+
+
+def _codes(keys: np.ndarray) -> Codes:
+    known, codes = np.unique(keys, return_inverse=True)
+    first = 1 if len(known) and known[0] == 0 else 0
+    return (codes - first).astype(np.int32)
+
+
+def _paired(wider: Numbers, narrower: Codes) -> Numbers:
+    """Return one number for each pair, from 0; -1, not known, is a value like the others."""
+    if len(narrower) == 0 or (narrower == narrower[0]).all():
+        return wider
+    if (wider == wider[0]).all():
+        return narrower.astype(np.int64) + 1
+    width = int(narrower.max()) + 2
+    return _compact(wider * width + narrower + 1)
+
+
+def _compact(numbers: Numbers) -> Numbers:
+    return np.unique(numbers, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,222 @@
+"""Calls of many spans that are alike: of one convention, with the same keys.
+
+Where a convention tells a call by one attribute each for its tool, arguments and result, nothing
+has to be decided span by span: every field of the calls is one list, read in one go. It gives what
+:class:`~visceral_cli.calls.extract.Extractor` gives for each span alone, in a third of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from visceral_cli.calls import places
+from visceral_cli.calls.call_columns import CallColumns
+from visceral_cli.calls.contents import Content, ContentReader
+from visceral_cli.calls.convention import Convention
+from visceral_cli.calls.identities import Identity, IdentityReader
+from visceral_cli.calls.tool_call import CallKind, ContentMissing
+from visceral_cli.contract.identity import HASH_VERSION
+from visceral_cli.ingest.span import ERROR, Span
+from visceral_cli.settings import NO_DECLARATION, ExtractSettings, ToolDeclaration
+
+_SERVICE = "service.name"
+
+# Looked up once: reading a member off its class costs a tenth of a microsecond.
+_TOOL, _FAILED = CallKind.TOOL, ContentMissing.FAILED
+
+
+def is_told_plainly(row: Convention, kind: CallKind, keys: Mapping[str, object]) -> bool:
+    """Whether spans of a row narrowed to ``keys`` can be read here.
+
+    Those with events or lost attributes cannot, whatever their row.
+    """
+    return (
+        kind is _TOOL
+        and len(row.tool) == 1
+        and _is_one_key(row.arguments, keys)
+        and (not row.result or _is_one_key(row.result, keys))
+        and not (row.several or row.phased or row.only_messages or row.attested or row.sealed)
+        and not (row.empty_pair_is_missing or row.server_side)
+        and not (row.schema or row.documents or row.failed_if or row.version or row.cost)
+    )
+
+
+def _is_one_key(wanted: tuple[str, ...], keys: Mapping[str, object]) -> bool:
+    return len(wanted) == 1 and wanted[0] in keys
+
+
+class AlikeReader:
+    """Reads spans that are alike into columns of calls."""
+
+    def __init__(
+        self, settings: ExtractSettings, identities: IdentityReader, contents: ContentReader
+    ) -> None:
+        self._tools = settings.tools
+        self._namespace = settings.namespace_attribute
+        self._principal = settings.principal_attribute
+        self._identities = identities
+        self._contents = contents
+
+    def read(
+        self, spans: Sequence[Span], records: Sequence[int], row: Convention, columns: CallColumns
+    ) -> None:
+        """Add the calls of spans, one each; :func:`is_told_plainly` holds for their row."""
+        attributes = [span.attributes for span in spans]
+        tools = _texts(attributes, row.tool)
+        for place, tool in enumerate(tools):
+            if tool is None:
+                tools[place] = places.tool_in_name(spans[place].name, row)
+        names: list[str] = tools  # type: ignore[assignment]
+        if not row.pseudo_tools.isdisjoint(names):
+            kept = [place for place, name in enumerate(names) if name not in row.pseudo_tools]
+            if kept:
+                self.read(
+                    [spans[place] for place in kept],
+                    [records[place] for place in kept],
+                    row,
+                    columns,
+                )
+            return
+        declared = {name: self._tools.get(name, NO_DECLARATION) for name in set(names)}
+        identities = self._read_identities(spans, row, names, declared)
+        contents = self._read_contents(spans, row, names, declared)
+        services = _services(spans)
+        failed = [
+            span.status == ERROR or content.result.failed
+            for span, content in zip(spans, contents, strict=True)
+        ]
+        hashes = [identity.input_hash for identity in identities]
+        told: dict[str, Any] = {
+            "trace_id": [span.trace_id for span in spans],
+            "span_id": [span.span_id for span in spans],
+            "parent_span_id": [span.parent_span_id for span in spans],
+            "tool": names,
+            "kind": [_TOOL] * len(spans),
+            "convention": [row.name] * len(spans),
+            "start_ns": [span.start_ns for span in spans],
+            "end_ns": [span.end_ns for span in spans],
+            "position": [0] * len(spans),
+            "failed": failed,
+            "service": services,
+            "scope": [span.scope for span in spans],
+            "span_kind": [span.kind for span in spans],
+            "arguments": [identity.arguments.text for identity in identities],
+            "unnamed_arguments": [identity.arguments.unnamed for identity in identities],
+            "input_hash": hashes,
+            "hash_v": [None if hash_ is None else HASH_VERSION for hash_ in hashes],
+            "identity_missing": [identity.arguments.missing for identity in identities],
+            "result": [content.result.text for content in contents],
+            "content_hash": [content.content_hash for content in contents],
+            "content_missing": [content.result.missing for content in contents],
+            "content_bytes": [content.result.length for content in contents],
+            "empty_result": [content.result.empty for content in contents],
+            "call_id": _call_ids(attributes, row, identities, contents),
+            "session": _texts(attributes, row.session),
+            "user": _texts(attributes, row.user)
+            if self._principal is None
+            else [places.named(span, self._principal) for span in spans],
+            "agent": _texts(attributes, row.agent),
+            "principal": self._separators(spans, services),
+        }
+        if any(one.version is not None for one in declared.values()):
+            told["version"] = [declared[name].version for name in names]
+        if True in failed:
+            # Whatever a failed execution left behind is no result to be reused.
+            for place, one in enumerate(failed):
+                if one:
+                    told["content_hash"][place] = None
+                    told["content_missing"][place] = _FAILED
+        columns.add_columns(records, told)
+
+    def _read_identities(
+        self,
+        spans: Sequence[Span],
+        row: Convention,
+        tools: Sequence[str],
+        declared: Mapping[str, ToolDeclaration],
+    ) -> list[Identity]:
+        read, read_text = self._identities.read, self._identities.read_text
+        key, mime_key, form = row.arguments[0], row.argument_mime, row.argument_text
+        found = []
+        for span, tool in zip(spans, tools, strict=True):
+            get = span.attributes.get
+            raw = get(key)
+            declaration = declared[tool]
+            if type(raw) is str:
+                mime = None if mime_key is None else places.text_of(get(mime_key))
+                version = declaration.version
+                found.append(read_text(raw, row, form, mime, tool, version, declaration.vary, ()))
+            else:
+                found.append(read(span, row, _TOOL, tool, declaration.version, declaration))
+        return found
+
+    def _read_contents(
+        self,
+        spans: Sequence[Span],
+        row: Convention,
+        tools: Sequence[str],
+        declared: Mapping[str, ToolDeclaration],
+    ) -> list[Content]:
+        read, read_text = self._contents.read, self._contents.read_text
+        key, mime_key = row.result[0] if row.result else "", row.result_mime
+        found = []
+        for span, tool in zip(spans, tools, strict=True):
+            get = span.attributes.get
+            raw = get(key)
+            if type(raw) is str:
+                mime = None if mime_key is None else places.text_of(get(mime_key))
+                found.append(read_text(raw, row, mime, declared[tool]))
+            else:
+                found.append(read(span, row, _TOOL, declared[tool]))
+        return found
+
+    def _separators(
+        self, spans: Sequence[Span], services: Sequence[str | None]
+    ) -> Sequence[str | None]:
+        """Return what separates the results of each span from those of others."""
+        namespace = self._namespace
+        if namespace is None:
+            return [None] * len(spans)
+        if namespace == _SERVICE and namespace not in spans[0].attributes:
+            return services
+        return [places.named(span, namespace) for span in spans]
+
+
+def _texts(attributes: Sequence[Mapping[str, object]], keys: tuple[str, ...]) -> list[str | None]:
+    """Return the first of ``keys`` that is a text, span by span."""
+    if not keys:
+        return [None] * len(attributes)
+    if len(keys) == 1:
+        key = keys[0]
+        values = [each[key] for each in attributes]
+        if all(values) and set(map(type, values)) == {str}:
+            return values  # type: ignore[return-value]
+    return [places.first_text(each.get, keys) for each in attributes]
+
+
+def _call_ids(
+    attributes: Sequence[Mapping[str, object]],
+    row: Convention,
+    identities: Sequence[Identity],
+    contents: Sequence[Content],
+) -> list[str | None]:
+    found: list[str | None] = (
+        [places.call_id(each.get, row.call_id) for each in attributes]
+        if row.call_id
+        else [None] * len(attributes)
+    )
+    if None in found:
+        for place, one in enumerate(found):
+            if one is None:
+                found[place] = identities[place].arguments.call_id or contents[place].result.call_id
+    return found
+
+
+def _services(spans: Sequence[Span]) -> list[str | None]:
+    """Return the service of each span; many share one resource."""
+    resources = {id(span.resource): span.resource for span in spans}
+    if len(resources) == 1:
+        return [spans[0].resource.service] * len(spans)
+    services = {key: resource.service for key, resource in resources.items()}
+    return [services[id(span.resource)] for span in spans]

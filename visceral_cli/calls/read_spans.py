@@ -1,0 +1,104 @@
+"""Many spans at once into columns of calls: those that are alike are read together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visceral_cli.calls import mentions
+from visceral_cli.calls.alike import is_told_plainly
+from visceral_cli.calls.call_columns import CallColumns
+from visceral_cli.calls.convention import Convention
+from visceral_cli.calls.extract import NO_CONTEXT, Extractor, SpanContext
+from visceral_cli.calls.key_plan import KeyPlan
+from visceral_cli.calls.tool_call import Mention, ToolCall
+from visceral_cli.ingest.span import Span
+
+Places = list[int]
+"""Places of spans among those that are read at once."""
+
+
+class SpansTold:
+    """The calls that spans tell of, and what they tell of calls of other spans."""
+
+    __slots__ = ("calls", "mentions")
+
+    def __init__(self) -> None:
+        self.calls = CallColumns()
+        """In no order; each with the record of its span."""
+        self.mentions: list[Mention] = []
+
+
+def read_spans(
+    spans: Sequence[Span], extractor: Extractor, first: int, told: SpansTold
+) -> list[SpanContext]:
+    """Add all that ``spans`` tell, as :meth:`Extractor.read` tells it of each one alone.
+
+    ``first`` is the record of the first span. Returns whom each span belongs to.
+
+    Raises:
+        UsageError: a captured section needs another workspace key.
+    """
+    belongs = [NO_CONTEXT] * len(spans)
+    apart: list[int] = []
+    for plan, places in _by_plan(spans, extractor):
+        if plan.tells_who or extractor.names_principal:
+            for place in places:
+                belongs[place] = extractor.who(spans[place], plan)
+        groups, silent = _by_row(spans, places, plan, extractor, apart)
+        for row, alike in groups:
+            records = [first + place for place in alike]
+            extractor.alike.read([spans[place] for place in alike], records, row, told.calls)
+        for place in silent:
+            if plan.answers is not None or spans[place].events:
+                told.mentions += mentions.of_span(spans[place], plan.answers)
+    calls: list[ToolCall] = []
+    records = []
+    for place in apart:
+        found, asked, _ = extractor.read(spans[place])
+        calls += found
+        records += [first + place] * len(found)
+        told.mentions += asked
+    told.calls.add(calls, records)
+    return belongs
+
+
+def _by_plan(spans: Sequence[Span], extractor: Extractor) -> list[tuple[KeyPlan, Places]]:
+    groups: dict[int, tuple[KeyPlan, Places]] = {}
+    plan_of = extractor.plan_of
+    for place, span in enumerate(spans):
+        plan = plan_of(span)
+        group = groups.get(id(plan))
+        if group is None:
+            groups[id(plan)] = plan, [place]
+        else:
+            group[1].append(place)
+    return list(groups.values())
+
+
+def _by_row(
+    spans: Sequence[Span], places: Places, plan: KeyPlan, extractor: Extractor, apart: Places
+) -> tuple[list[tuple[Convention, Places]], Places]:
+    """Return the spans that can be read together, by row, and those that are no calls.
+
+    Those that must be read one by one are added to ``apart``.
+    """
+    groups: dict[int, tuple[Convention, Places | None]] = {}
+    silent: Places = []
+    find = extractor.find
+    for place in places:
+        span = spans[place]
+        found = find(span, plan)
+        if found is None:
+            silent.append(place)
+            continue
+        row, kind = found
+        group = groups.get(id(row))  # a plan keeps the rows it narrowed: same keys, same object
+        if group is None:
+            plain = is_told_plainly(row, kind, span.attributes)
+            group = groups[id(row)] = row, [] if plain else None
+        together = group[1]
+        if together is None or span.events or span.dropped_attributes:
+            apart.append(place)
+        else:
+            together.append(place)
+    return [(row, together) for row, together in groups.values() if together], silent

@@ -1,0 +1,1 @@
+"""Rules as settings of other people's caches."""
