@@ -48,7 +48,7 @@ def test_the_first_console_block_is_the_real_output(readme: str) -> None:
     assert visceral(*command.split()[2:]) == shown
 
 
-@pytest.mark.parametrize("end", ["/visceral analyze sample_traces/", "/pytest"])
+@pytest.mark.parametrize("end", ["/visceral analyze sample_traces/", "/pytest -n 2"])
 def test_one_command_line_sets_up_and_runs_it(readme: str, end: str) -> None:
     lines = [
         block.strip()
