@@ -15,6 +15,11 @@ def test_a_curve_is_shown_and_written(in_process: Run, sample_traces: Path) -> N
     assert shown.returncode == 0
     assert shown.stdout.startswith("visa_rules of travel-desk: ")
     assert "<- proposed" in shown.stdout
+    limit = "A write voids within its run here"
+    assert limit in shown.stdout
+    within = in_process("curve", "visa_rules", str(sample_traces), "--principal", "nobody.names.it")
+    assert "results shared within: run\n" in within.stdout
+    assert limit not in within.stdout
     written = in_process("curve", "visa_rules", str(sample_traces), "--json")
     (curve,) = json.loads(written.stdout)["curves"]
     assert curve["tool"] == "visa_rules"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from visceral_cli.analysis.figures import WhatIf, WhatIfRow
+from visceral_cli.contract.rule import Sharing
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import counted, freshness_text, rate_text, seconds_text
 from visceral_cli.report.to_json import plain_value
@@ -34,6 +35,8 @@ def _lines(curve: WhatIf) -> Iterator[str]:
         f"{counted(curve.identities, 'identity', 'identities')}, "
         f"{seconds_text(curve.tool_seconds)}; results shared within: {curve.scope}"
     )
+    if curve.scope != Sharing.RUN:
+        yield "A write voids within its run here; visceral analyze also counts those of other runs."
     if curve.missing is not None:
         yield f"No freshness is proven: {curve.missing}."
     yield ""
