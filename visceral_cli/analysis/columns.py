@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from visceral_cli.analysis.history import Codes, Flags, Places
@@ -209,6 +210,7 @@ def _read_columns(store: duckdb.DuckDBPyConnection, *, by_trace: bool) -> dict[s
         rows = batch.column("call_key").to_numpy()
         for name, column in columns.items():
             column[rows] = batch.column(name).to_numpy(zero_copy_only=False)
+    pa.default_memory_pool().release_unused()
     return columns
 
 

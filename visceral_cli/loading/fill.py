@@ -18,7 +18,14 @@ from visceral_cli.loading.load import LoadSummary, load_files
 from visceral_cli.loading.settle import settle
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
-from visceral_cli.store.database import is_store, leave_room, open_store, temporary_store
+from visceral_cli.store.database import (
+    MEMORY_LIMIT_BESIDE_COLUMNS,
+    MEMORY_LIMIT_BESIDE_TREE,
+    is_store,
+    leave_room,
+    open_store,
+    temporary_store,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +63,10 @@ def filled_store(
                 temporary_store() if settings.store is None else open_store(settings.store)
             )
             loaded = load_files(store, files, settings, progress, kept=settings.store is not None)
-        leave_room(store)
+        leave_room(store, MEMORY_LIMIT_BESIDE_TREE)
         progress.stage("joining spans of one call")
         tree = settle(store, settings.extract)
+        leave_room(store, MEMORY_LIMIT_BESIDE_COLUMNS)
         _refuse_damage(store, settings)
         _refuse_nothing(store, inputs)
         yield FilledStore(store, loaded, int(tree.orphan.sum()))

@@ -48,6 +48,19 @@ def start_for(inputs: Iterable[str], workers: int | None) -> None:
         ensure_running()
 
 
+def stop() -> None:
+    """End the fork server: what it holds would lie beside all that is held after reading.
+
+    The standard library has no public way; one that is gone leaves the server until the end.
+    """
+    if METHOD == "forkserver":
+        from multiprocessing import forkserver  # noqa: PLC0415 - not on every system
+
+        end = getattr(getattr(forkserver, "_forkserver", None), "_stop", None)
+        if end is not None:
+            end()
+
+
 def _are_large(inputs: Iterable[str]) -> bool:
     total = 0
     try:

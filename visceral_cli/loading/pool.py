@@ -16,6 +16,7 @@ from visceral_cli.calls.extract import Extractor
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.json_window import WINDOW
 from visceral_cli.ingest.pieces import Piece
+from visceral_cli.loading import fork_server
 from visceral_cli.loading.fork_server import interrupts_later, reading_context
 from visceral_cli.loading.worker import PieceRows, begin_reading_process, read_all_rows, read_rows
 from visceral_cli.settings import Settings
@@ -79,6 +80,7 @@ def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        fork_server.stop()
 
 
 def available_cores() -> int:

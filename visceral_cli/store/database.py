@@ -15,22 +15,29 @@ from visceral_cli.errors import UsageError
 
 SCHEMA_VERSION = 2
 
-MEMORY_LIMIT = "256MB"
+MEMORY_LIMIT = "240MB"
 """What DuckDB may hold before it moves blocks to its temporary folder, while files are loaded."""
 
-MEMORY_LIMIT_BESIDE_COLUMNS = "128MB"
-"""The same while an analysis holds the columns of all calls beside it."""
+MEMORY_LIMIT_BESIDE_TREE = "176MB"
+"""The same while the tree of all spans is held beside it ..."""
+MEMORY_LIMIT_BESIDE_COLUMNS = "112MB"
+"""... and while an analysis holds the columns of all calls."""
 
 
 _MANY_CALLS = 500_000
 """Their columns take about as much memory as the lower limit frees."""
 
 
-def leave_room(store: duckdb.DuckDBPyConnection) -> None:
-    """Let a large store hold less from now on: the columns of its calls will need the memory."""
-    (calls,) = store.execute("SELECT count(*) FROM _call_record").fetchall()[0]
-    if calls > _MANY_CALLS:
-        store.execute(f"SET memory_limit = '{MEMORY_LIMIT_BESIDE_COLUMNS}'")
+def leave_room(store: duckdb.DuckDBPyConnection, memory_limit: str) -> None:
+    """Let a large store hold less from now on: what is held beside it will need the memory.
+
+    Not one that keeps texts of arguments: what is found in them needs more.
+    """
+    calls, texts = store.execute(
+        "SELECT (SELECT count(*) FROM _call_record), EXISTS (SELECT 1 FROM argument_text)"
+    ).fetchall()[0]
+    if calls > _MANY_CALLS and not texts:
+        store.execute(f"SET memory_limit = '{memory_limit}'")
 
 
 def run_file(store: duckdb.DuckDBPyConnection, package: str, name: str) -> None:
@@ -88,7 +95,7 @@ def _connect(path: Path, folder: Path, *, new: bool) -> duckdb.DuckDBPyConnectio
 
 
 _WRITE_FAILED = "Could not write"
-_ALLOCATION_FAILED = "could not allocate"
+_ALLOCATION_FAILED = "could not allocate", "failed to allocate"
 
 
 @contextmanager
@@ -98,7 +105,9 @@ def _told_of_full_disks(path: Path, folder: Path) -> Iterator[None]:
         yield
     except (duckdb.IOException, duckdb.TransactionException, duckdb.OutOfMemoryException) as error:
         text = str(error)
-        if isinstance(error, duckdb.OutOfMemoryException) and _ALLOCATION_FAILED in text:
+        if isinstance(error, duckdb.OutOfMemoryException) and any(
+            words in text for words in _ALLOCATION_FAILED
+        ):
             raise UsageError(
                 "a query needs more memory than DuckDB is given here",
                 hint="ask about less at a time: --tool, --since, --until",
