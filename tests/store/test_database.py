@@ -13,6 +13,7 @@ from visceral_cli.errors import UsageError
 from visceral_cli.store.database import (
     SCHEMA_VERSION,
     is_store,
+    leave_room,
     open_store,
     temporary_store,
     tool_names,
@@ -136,3 +137,27 @@ def test_a_temporary_store_leaves_nothing_behind(tmp_path, monkeypatch):
     with temporary_store() as store:
         store.execute("SELECT 1")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("many", "text", "leaves"),
+    [(range(1, 9), False, True), (range(1, 9), True, False), (range(2, 9), False, False)],
+)
+def test_a_large_store_without_texts_leaves_room(monkeypatch, many, text, leaves):
+    monkeypatch.setattr("visceral_cli.store.database.MANY_CALLS", many)
+    limit = "SELECT current_setting('memory_limit')"
+    with temporary_store() as store:
+        store.execute(
+            """
+            INSERT INTO _call_record (
+                record, file_id, trace_id, span_id, position, tool, kind, convention, failed,
+                span_kind, recorded_hash, hash_disagrees, empty_result, unnamed_arguments
+            )
+            VALUES (0, 0, 't', 's', 0, 'get', 'tool', 'c', FALSE, 0, FALSE, FALSE, FALSE, FALSE)
+            """
+        )
+        if text:
+            store.execute("INSERT INTO argument_text VALUES ('a', '{}')")
+        before = store.execute(limit).fetchall()
+        leave_room(store, "64MB")
+        assert (store.execute(limit).fetchall() != before) == leaves

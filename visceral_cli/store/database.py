@@ -20,12 +20,13 @@ MEMORY_LIMIT = "240MB"
 
 MEMORY_LIMIT_BESIDE_TREE = "176MB"
 """The same while the tree of all spans is held beside it ..."""
-MEMORY_LIMIT_BESIDE_COLUMNS = "112MB"
+MEMORY_LIMIT_BESIDE_COLUMNS = "88MB"
 """... and while an analysis holds the columns of all calls."""
 
 
-_MANY_CALLS = 500_000
-"""Their columns take about as much memory as the lower limit frees."""
+MANY_CALLS = range(500_000, 2_000_000)
+"""Stores of so many leave room: of fewer the columns take less than that frees, and of more the
+queries need the memory themselves."""
 
 
 def leave_room(store: duckdb.DuckDBPyConnection, memory_limit: str) -> None:
@@ -36,7 +37,7 @@ def leave_room(store: duckdb.DuckDBPyConnection, memory_limit: str) -> None:
     calls, texts = store.execute(
         "SELECT (SELECT count(*) FROM _call_record), EXISTS (SELECT 1 FROM argument_text)"
     ).fetchall()[0]
-    if calls > _MANY_CALLS and not texts:
+    if calls in MANY_CALLS and not texts:
         store.execute(f"SET memory_limit = '{memory_limit}'")
 
 
