@@ -15,12 +15,12 @@ from visceral_cli.errors import UsageError
 
 SCHEMA_VERSION = 2
 
-MEMORY_LIMIT = "240MB"
+MEMORY_LIMIT = "224MB"
 """What DuckDB may hold before it moves blocks to its temporary folder, while files are loaded."""
 
 MEMORY_LIMIT_BESIDE_TREE = "176MB"
 """The same while the tree of all spans is held beside it ..."""
-MEMORY_LIMIT_BESIDE_COLUMNS = "88MB"
+MEMORY_LIMIT_BESIDE_COLUMNS = "128MB"
 """... and while an analysis holds the columns of all calls."""
 
 
