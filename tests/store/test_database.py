@@ -161,3 +161,16 @@ def test_a_large_store_without_texts_leaves_room(monkeypatch, many, text, leaves
         before = store.execute(limit).fetchall()
         leave_room(store, "64MB")
         assert (store.execute(limit).fetchall() != before) == leaves
+
+
+@pytest.mark.parametrize("kind", [OSError, duckdb.OutOfMemoryException])
+@pytest.mark.parametrize("words", ["failed to allocate data", "could not allocate block"])
+def test_a_query_that_needs_too_much_memory_is_told_as_that(kind, words):
+    refused = pytest.raises(UsageError, match="a query needs more memory than DuckDB is given")
+    with refused, temporary_store():
+        raise kind(f"Out of Memory Error: {words} of size 8.0 MiB (84.9 MiB/91.5 MiB used)")
+
+
+def test_other_errors_of_the_system_pass_a_store_unchanged():
+    with pytest.raises(OSError, match="no such device"), temporary_store():
+        raise OSError("no such device")

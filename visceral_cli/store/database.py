@@ -96,6 +96,9 @@ def _connect(path: Path, folder: Path, *, new: bool) -> duckdb.DuckDBPyConnectio
 
 
 _WRITE_FAILED = "Could not write"
+_DUCKDB_ERRORS = (duckdb.IOException, duckdb.TransactionException, duckdb.OutOfMemoryException)
+_NO_MEMORY = "Out of Memory Error"
+"""What DuckDB says of it, also through Arrow, which makes an OSError of it."""
 _ALLOCATION_FAILED = "could not allocate", "failed to allocate"
 
 
@@ -104,15 +107,15 @@ def _told_of_full_disks(path: Path, folder: Path) -> Iterator[None]:
     """Say which file could not be written: the store, or temporary files in ``folder``."""
     try:
         yield
-    except (duckdb.IOException, duckdb.TransactionException, duckdb.OutOfMemoryException) as error:
+    except (*_DUCKDB_ERRORS, OSError) as error:
         text = str(error)
-        if isinstance(error, duckdb.OutOfMemoryException) and any(
-            words in text for words in _ALLOCATION_FAILED
-        ):
+        if _NO_MEMORY in text and any(words in text for words in _ALLOCATION_FAILED):
             raise UsageError(
                 "a query needs more memory than DuckDB is given here",
                 hint="ask about less at a time: --tool, --since, --until",
             ) from error
+        if not isinstance(error, _DUCKDB_ERRORS):
+            raise
         spilling = str(folder) in text or isinstance(error, duckdb.OutOfMemoryException)
         if _WRITE_FAILED not in text and not spilling:
             raise
