@@ -95,15 +95,27 @@ class Extractor:
         Raises `UsageError` when a captured section needs another workspace key.
         """
         plan = self.plan_of(span)
-        calls = self._calls(span, plan)
-        return calls, [] if calls else mentions.of_span(span, plan.answers), self.who(span, plan)
+        calls, asked = self.told(span, plan, self.find(span, plan))
+        return calls, asked, self.who(span, plan)
+
+    def told(
+        self, span: Span, plan: KeyPlan, found: tuple[Convention, CallKind] | None
+    ) -> tuple[list[ToolCall], list[Mention]]:
+        """Return the calls of a span, else those that it asks for.
+
+        ``plan`` and ``found`` are what :attr:`plan_of` and :attr:`find` return for it. Raises as
+        :meth:`read`.
+        """
+        calls = [] if found is None else self._calls(span, *found)
+        return calls, [] if calls else mentions.of_span(span, plan.answers)
 
     def calls(self, span: Span) -> list[ToolCall]:
         """Return the calls that a span tells of: none, one, or the several of one step.
 
         Raises `UsageError` when a captured section needs another workspace key.
         """
-        return self._calls(span, self.plan_of(span))
+        found = self.find(span, self.plan_of(span))
+        return [] if found is None else self._calls(span, *found)
 
     def mentions(self, span: Span) -> list[Mention]:
         """Return the arguments of the calls that a model span asks for, by call id."""
@@ -150,11 +162,7 @@ class Extractor:
             places.first_text(get, plan.agent),
         )
 
-    def _calls(self, span: Span, plan: KeyPlan) -> list[ToolCall]:
-        found = self.find(span, plan)
-        if found is None:
-            return []
-        row, kind = found
+    def _calls(self, span: Span, row: Convention, kind: CallKind) -> list[ToolCall]:
         if row.several is not None:
             return self._several(span, row)
         call = self._one(span, row, kind)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visceral_cli.calls import mentions
 from visceral_cli.calls.alike import is_told_plainly
 from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.convention import Convention
 from visceral_cli.calls.extract import NO_CONTEXT, Extractor, SpanContext
 from visceral_cli.calls.key_plan import KeyPlan
-from visceral_cli.calls.tool_call import Mention, ToolCall
+from visceral_cli.calls.tool_call import CallKind, Mention, ToolCall
 from visceral_cli.ingest.span import Span
 
 Places = list[int]
 """Places of spans among those that are read at once."""
+
+_Found = tuple[Convention, CallKind]
 
 
 class SpansTold:
@@ -39,25 +40,21 @@ def read_spans(
         UsageError: a captured section needs another workspace key.
     """
     belongs = [NO_CONTEXT] * len(spans)
-    apart: list[int] = []
+    calls: list[ToolCall] = []
+    records: list[int] = []
     for plan, places in _by_plan(spans, extractor):
         if plan.tells_who or extractor.names_principal:
             for place in places:
                 belongs[place] = extractor.who(spans[place], plan)
-        groups, silent = _by_row(spans, places, plan, extractor, apart)
+        groups, apart = _by_row(spans, places, plan, extractor)
         for row, alike in groups:
-            records = [first + place for place in alike]
-            extractor.alike.read([spans[place] for place in alike], records, row, told.calls)
-        for place in silent:
-            if plan.answers is not None or spans[place].events:
-                told.mentions += mentions.of_span(spans[place], plan.answers)
-    calls: list[ToolCall] = []
-    records = []
-    for place in apart:
-        found, asked, _ = extractor.read(spans[place])
-        calls += found
-        records += [first + place] * len(found)
-        told.mentions += asked
+            together = [spans[place] for place in alike]
+            extractor.alike.read(together, [first + place for place in alike], row, told.calls)
+        for place, found in apart:
+            told_here, asked = extractor.told(spans[place], plan, found)
+            calls += told_here
+            records += [first + place] * len(told_here)
+            told.mentions += asked
     told.calls.add(calls, records)
     return belongs
 
@@ -76,20 +73,21 @@ def _by_plan(spans: Sequence[Span], extractor: Extractor) -> list[tuple[KeyPlan,
 
 
 def _by_row(
-    spans: Sequence[Span], places: Places, plan: KeyPlan, extractor: Extractor, apart: Places
-) -> tuple[list[tuple[Convention, Places]], Places]:
-    """Return the spans that can be read together, by row, and those that are no calls.
+    spans: Sequence[Span], places: Places, plan: KeyPlan, extractor: Extractor
+) -> tuple[list[tuple[Convention, Places]], list[tuple[int, _Found | None]]]:
+    """Return the spans that can be read together, by row, and those that are read one by one.
 
-    Those that must be read one by one are added to ``apart``.
+    Spans that are no calls and tell of none are in neither.
     """
     groups: dict[int, tuple[Convention, Places | None]] = {}
-    silent: Places = []
+    apart: list[tuple[int, _Found | None]] = []
     find = extractor.find
     for place in places:
         span = spans[place]
         found = find(span, plan)
         if found is None:
-            silent.append(place)
+            if plan.answers is not None or span.events:
+                apart.append((place, None))
             continue
         row, kind = found
         group = groups.get(id(row))  # a plan keeps the rows it narrowed: same keys, same object
@@ -98,7 +96,7 @@ def _by_row(
             group = groups[id(row)] = row, [] if plain else None
         together = group[1]
         if together is None or span.events or span.dropped_attributes:
-            apart.append(place)
+            apart.append((place, found))
         else:
             together.append(place)
-    return [(row, together) for row, together in groups.values() if together], silent
+    return [(row, together) for row, together in groups.values() if together], apart

@@ -104,7 +104,7 @@ _ALLOCATION_FAILED = "could not allocate", "failed to allocate"
 
 @contextmanager
 def _told_of_full_disks(path: Path, folder: Path) -> Iterator[None]:
-    """Say which file could not be written: the store, or temporary files in ``folder``."""
+    """Say which file could not be written, the store or one in ``folder``, or that memory lacks."""
     try:
         yield
     except (*_DUCKDB_ERRORS, OSError) as error:
