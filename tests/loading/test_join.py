@@ -115,6 +115,16 @@ def test_arguments_that_contradict_each_other_give_no_identity(span, fill):
         assert rows(store, "input_hash, identity_missing") == [(None, "conflicting")]
 
 
+def test_arguments_that_are_told_twice_in_two_spellings_agree(span, fill):
+    spellings = ('{"q": "a", "n": 1}', '{"n":1,"q":"a"}')
+    asked = [model_span(span, n, ("c-1", text)) for n, text in zip((1, 3), spellings, strict=True)]
+    plain = span(4, trace=2, start=5, end=6, arguments={"q": "a", "n": 1})
+    with fill([*asked, span(2, call_id="c-1"), plain]) as store:
+        found = rows(store, "input_hash, identity_missing")
+        assert found[0] == found[1]
+        assert found[0][0] is not None
+
+
 def test_texts_of_completed_calls_are_kept_where_texts_are_kept(span, fill, keep_text):
     asked = model_span(span, 1, ("c-1", {"q": "a"}))
     with fill([asked, span(2, call_id="c-1")], settings=keep_text) as store:
