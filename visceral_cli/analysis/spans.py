@@ -59,7 +59,7 @@ def read_spans(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> SpanTree
     leaf = ~_among(span_key, parents)
     call_leaf = ~_among(calls.span_key, parents)
     caller, other_caller = _callers(calls, call_leaf, span_key, parent_key)
-    pa.default_memory_pool().release_unused()  # as much as the columns of all calls, and not needed
+    pa.default_memory_pool().release_unused()
     return SpanTree(
         caller=caller,
         leaf=call_leaf,

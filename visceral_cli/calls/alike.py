@@ -2,7 +2,7 @@
 
 Where a convention tells a call by one attribute each for its tool, arguments and result, nothing
 has to be decided span by span: every field of the calls is one list, read in one go. It gives what
-:class:`~visceral_cli.calls.extract.Extractor` gives for each span alone, in a third of the time.
+:class:`~visceral_cli.calls.extract.Extractor` gives for each span alone, and does less for it.
 """
 
 from __future__ import annotations

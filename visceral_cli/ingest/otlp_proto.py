@@ -100,7 +100,7 @@ def _add_span(span: Any, resource: Resource, scope: str, reading: Reading) -> No
         pairs = _pairs(span.attributes[:])  # a slice is a list, quicker to go through
         code, message = _status(raw) if (raw := span.status) else (0, "")
         events = [_event(raw) for raw in span.events] if span.events else []
-    except (DecodeError, UnicodeDecodeError):
+    except DecodeError:
         _add_unusual(span, resource, scope, reading)
         return
     attributes = dict(pairs)
@@ -151,32 +151,17 @@ def _add_unusual(span: Any, resource: Resource, scope: str, reading: Reading) ->
 
 _known: dict[bytes, _Pair] = {}
 """Short attributes that were read before."""
-_keys: dict[bytes, str] = {}
-"""Keys that were read before, by the bytes with which their attributes begin."""
 
 
 def _pairs(raws: list[bytes]) -> list[_Pair]:
-    """Return the attributes of a span.
-
-    Most are texts, written as every writer writes them: ``0a LENGTH key 12 LENGTH 0a LENGTH text``
-    with lengths of one byte, or of two around the text. Under keys that were met before these are
-    read here: the decoder takes three times as long, most of it for the objects that it makes.
-    """
+    """Return the attributes of a span."""
     pairs: list[_Pair] = []
-    known, keys, head_of, add = _known.get, _keys.get, _head, pairs.append
+    known, add = _known.get, pairs.append
     for raw in raws:
-        size = len(raw)
-        is_short = size <= _SHORT_BYTES
-        pair = known(raw) if is_short else None
+        pair = known(raw) if len(raw) <= _SHORT_BYTES else None
         if pair is None:
-            at = raw[1] + 2 if size > 1 else 0
-            start = at + 4 if size - at < 130 else at + 6
-            key = keys(raw[:at])
-            if key is None or raw[at:start] != head_of(size - start):
-                pair = _decoded(raw)
-            else:
-                pair = key, raw[start:].decode()
-            if is_short:
+            pair = _pair(raw)
+            if len(raw) <= _SHORT_BYTES:
                 _remember(raw, pair)
         add(pair)
     return pairs
@@ -190,32 +175,10 @@ def _remember(raw: bytes, pair: _Pair) -> None:
         _known[raw] = pair
 
 
-def _decoded(raw: bytes) -> _Pair:
-    """Return an attribute as the decoder reads it, and remember how its bytes begin."""
-    pair = _pair(raw)
-    key = pair[0].encode()
-    if 0 < len(key) < 128 and raw.startswith(begin := bytes((10, len(key))) + key):
-        if len(_keys) >= _MOST_KNOWN:
-            _keys.clear()
-        _keys[begin] = pair[0]
-    return pair
-
-
 def _pair(raw: bytes) -> _Pair:
     pair = KeyValue.FromString(raw)
     value = pair.value
     return pair.key, value.string_value or _value(value)
-
-
-@lru_cache(maxsize=16384)
-def _head(length: int) -> bytes:
-    """Return what stands before a text of this length, in an attribute; b"" for other lengths."""
-    if 0 <= length < 126:
-        return bytes((18, length + 2, 10, length))
-    if not 128 <= length < 16381:
-        return b""
-    outer = length + 3
-    return bytes((18, outer & 127 | 128, outer >> 7, 10, length & 127 | 128, length >> 7))
 
 
 def _status(raw: bytes) -> tuple[int, str]:
