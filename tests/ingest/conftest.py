@@ -1,6 +1,7 @@
 """Builders of small inputs; each takes what a test is about and defaults the rest."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from visceral_cli.ingest.files import InputFile
 from visceral_cli.ingest.read_file import read_file
 from visceral_cli.ingest.span import Reading
 from visceral_cli.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the modules that tests here share
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"

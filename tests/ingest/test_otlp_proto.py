@@ -10,83 +10,19 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from otlp_encodings import NS, SPAN, TRACE, VALUES, add_span, json_value, set_value
 
 from visceral_cli.ingest.document import read_document
-from visceral_cli.ingest.otlp_proto import _pairs, _value, read_message
+from visceral_cli.ingest.otlp_proto import read_message
+from visceral_cli.ingest.proto_parts import _value, pairs_of
 from visceral_cli.ingest.proto_signal import Signal, signal_of
 from visceral_cli.ingest.span import DamageKind, LogRecord, Reading
-
-TRACE = bytes(range(1, 17))
-SPAN = bytes(range(1, 9))
-NS = 1760000000000000001
 
 
 def read(data: bytes) -> Reading:
     reading = Reading()
     read_message(data, reading, seed="x")
     return reading
-
-
-def add_span(message: Any, number: int = 1, **fields: Any) -> Any:
-    span = message.resource_spans.add().scope_spans.add().spans.add()
-    span.trace_id, span.span_id, span.name = TRACE, number.to_bytes(8, "big"), f"span {number}"
-    span.start_time_unix_nano = span.end_time_unix_nano = NS
-    for name, value in fields.items():
-        setattr(span, name, value)
-    return span
-
-
-def set_value(target: Any, value: object) -> None:
-    """Write a Python value into an AnyValue."""
-    if isinstance(value, bool):
-        target.bool_value = value
-    elif isinstance(value, str):
-        target.string_value = value
-    elif isinstance(value, int):
-        target.int_value = value
-    elif isinstance(value, float):
-        target.double_value = value
-    elif isinstance(value, bytes):
-        target.bytes_value = value
-    elif isinstance(value, list):
-        target.array_value.SetInParent()
-        for item in value:
-            set_value(target.array_value.values.add(), item)
-    elif isinstance(value, dict):
-        target.kvlist_value.SetInParent()
-        for key, item in value.items():
-            pair = target.kvlist_value.values.add()
-            pair.key = key
-            set_value(pair.value, item)
-
-
-def json_value(value: object) -> dict[str, Any]:
-    """Return the OTLP JSON of a Python value."""
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, str):
-        return {"stringValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
-    if isinstance(value, list):
-        return {"arrayValue": {"values": [json_value(item) for item in value]}}
-    if isinstance(value, dict):
-        pairs = [{"key": key, "value": json_value(item)} for key, item in value.items()]
-        return {"kvlistValue": {"values": pairs}}
-    return {}
-
-
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.text(max_size=200)
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=8,
-)
 
 
 @given(
@@ -176,6 +112,27 @@ def test_a_name_that_is_not_utf_8_costs_nothing_else() -> None:
     reading = read(message.SerializeToString().replace(b"XX", b"\xff\xfe"))
     assert [span.name for span in reading.spans] == ["\ufffd\ufffd", "span 2"]
     assert reading.damage_counts == {DamageKind.ENCODING: 1}
+
+
+def test_a_span_that_only_the_decoder_can_read_is_noted() -> None:
+    group = b"\xa3\x06\xa4\x06"  # of a kind of field that OTLP does not have
+    message = TracesData()
+    add_span(message, 1, kind=9).MergeFromString(group)
+    add_span(message, 2).MergeFromString(group)
+    reading = read(message.SerializeToString())
+    assert [span.name for span in reading.spans] == ["span 2"]
+    assert reading.damage_counts == {DamageKind.PROTO: 1}
+
+
+def test_messages_of_one_resource_share_it() -> None:
+    message = TracesData()
+    add_span(message)
+    resource = message.resource_spans[0].resource
+    pair = resource.attributes.add(key="service.name")
+    pair.value.string_value = "shop"
+    (one,), (two,) = (read(message.SerializeToString()).spans for _ in range(2))
+    assert one.resource is two.resource
+    assert one.resource.service == "shop"
 
 
 def test_of_a_cut_message_the_whole_spans_are_read() -> None:
@@ -304,25 +261,25 @@ def test_an_attribute_is_read_as_the_decoder_reads_it(
     raw: bytes, place: int, change: bytes
 ) -> None:
     changed = raw[:place] + change + raw[place + len(change) :]
-    _pairs([raw])
+    pairs_of([raw])
     try:
         pair = KeyValue.FromString(changed)
     except DecodeError:
         with pytest.raises(DecodeError):
-            _pairs([changed])
+            pairs_of([changed])
     else:
         value = pair.value
-        assert _pairs([changed, changed]) == [(pair.key, value.string_value or _value(value))] * 2
+        assert pairs_of([changed, changed]) == [(pair.key, value.string_value or _value(value))] * 2
 
 
 def test_a_short_attribute_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = _pairs([PLAIN.SerializeToString()])
-    monkeypatch.setattr("visceral_cli.ingest.otlp_proto._pair", None)  # calling it would raise
-    assert _pairs([PLAIN.SerializeToString()]) == expected == [("key", "text")]
+    expected = pairs_of([PLAIN.SerializeToString()])
+    monkeypatch.setattr("visceral_cli.ingest.proto_parts._pair", None)  # calling it would raise
+    assert pairs_of([PLAIN.SerializeToString()]) == expected == [("key", "text")]
 
 
 def test_an_attribute_that_can_be_changed_is_not_shared() -> None:
     listed = KeyValue(key="key", value=AnyValue(array_value={"values": [{"int_value": 1}]}))
-    (first,), (second,) = (_pairs([listed.SerializeToString()]) for _ in range(2))
+    (first,), (second,) = (pairs_of([listed.SerializeToString()]) for _ in range(2))
     assert first == second == ("key", [1])
     assert first[1] is not second[1]
