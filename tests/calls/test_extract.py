@@ -338,8 +338,11 @@ def test_repeated_texts_are_read_once_and_read_alike(span_of: Callable[..., Span
 
 def test_what_is_remembered_is_bounded() -> None:
     memory: Remembered[int] = Remembered()
-    longest = MOST_CHARACTERS // 4
-    for number in range(20):
-        memory.put(number, number, longest)
-    assert memory.get(19) == 19
-    assert sum(memory.get(number) is not None for number in range(20)) < 5
+    length = MOST_CHARACTERS // 4
+    texts = [chr(ord("a") + number) * length for number in range(20)]
+    for number, text in enumerate(texts):
+        memory.keep("a way", {text: number})
+    known = memory.known("a way")
+    assert known[texts[19]] == 19
+    assert len(known) < 5
+    assert not memory.known("another way")

@@ -7,8 +7,8 @@ has to be decided span by span: every field of the calls is one list, read in on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from visceral_cli.calls import places
 from visceral_cli.calls.call_columns import CallColumns
@@ -136,19 +136,21 @@ class AlikeReader:
         tools: Sequence[str],
         declared: Mapping[str, ToolDeclaration],
     ) -> list[Identity]:
-        read, read_text = self._identities.read, self._identities.read_text
-        key, mime_key, form = row.arguments[0], row.argument_mime, row.argument_text
-        found = []
-        for span, tool in zip(spans, tools, strict=True):
-            get = span.attributes.get
-            raw = get(key)
-            declaration = declared[tool]
-            if type(raw) is str:
-                mime = None if mime_key is None else places.text_of(get(mime_key))
-                version = declaration.version
-                found.append(read_text(raw, row, form, mime, tool, version, declaration.vary, ()))
-            else:
-                found.append(read(span, row, _TOOL, tool, declaration.version, declaration))
+        found: list[Any] = [None] * len(spans)
+        raws: list[Any] = [span.attributes[row.arguments[0]] for span in spans]
+        ways = zip(tools, _mimes(spans, row.argument_mime), strict=True)
+        for (tool, mime), alike in _texts_by_way(raws, ways):
+            texts = [raws[place] for place in alike]
+            read = self._identities.read_texts(texts, row, mime, tool, declared[tool])
+            for place, identity in zip(alike, read, strict=True):
+                found[place] = identity
+        for place, identity in enumerate(found):
+            if identity is None:
+                tool = tools[place]
+                declaration = declared[tool]
+                found[place] = self._identities.read(
+                    spans[place], row, _TOOL, tool, declaration.version, declaration
+                )
         return found
 
     def _read_contents(
@@ -158,17 +160,22 @@ class AlikeReader:
         tools: Sequence[str],
         declared: Mapping[str, ToolDeclaration],
     ) -> list[Content]:
-        read, read_text = self._contents.read, self._contents.read_text
-        key, mime_key = row.result[0] if row.result else "", row.result_mime
-        found = []
-        for span, tool in zip(spans, tools, strict=True):
-            get = span.attributes.get
-            raw = get(key)
-            if type(raw) is str:
-                mime = None if mime_key is None else places.text_of(get(mime_key))
-                found.append(read_text(raw, row, mime, declared[tool]))
-            else:
-                found.append(read(span, row, _TOOL, declared[tool]))
+        found: list[Any] = [None] * len(spans)
+        key = row.result[0] if row.result else ""
+        raws: list[Any] = [span.attributes.get(key) for span in spans]
+        # Results are read in one way unless the user declares something of the tool.
+        apart = {tool: None if one is NO_DECLARATION else tool for tool, one in declared.items()}
+        ways = zip([apart[tool] for tool in tools], _mimes(spans, row.result_mime), strict=True)
+        for (told, mime), alike in _texts_by_way(raws, ways):
+            declaration = NO_DECLARATION if told is None else declared[told]
+            texts = [raws[place] for place in alike]
+            read = self._contents.read_texts(texts, row, mime, declaration)
+            for place, content in zip(alike, read, strict=True):
+                found[place] = content
+        for place, content in enumerate(found):
+            if content is None:
+                declaration = declared[tools[place]]
+                found[place] = self._contents.read(spans[place], row, _TOOL, declaration)
         return found
 
     def _separators(
@@ -181,6 +188,28 @@ class AlikeReader:
         if namespace == _SERVICE and namespace not in spans[0].attributes:
             return services
         return [places.named(span, namespace) for span in spans]
+
+
+def _mimes(spans: Sequence[Span], key: str | None) -> list[str | None]:
+    if key is None:
+        return [None] * len(spans)
+    return [places.text_of(span.attributes.get(key)) for span in spans]
+
+
+Way = TypeVar("Way", bound=Hashable)
+
+
+def _texts_by_way(raws: Sequence[object], ways: Iterable[Way]) -> list[tuple[Way, list[int]]]:
+    """Return the places of texts, those together that are read in the same way."""
+    groups: dict[Way, list[int]] = {}
+    for place, (raw, way) in enumerate(zip(raws, ways, strict=True)):
+        if type(raw) is str:
+            group = groups.get(way)
+            if group is None:
+                groups[way] = [place]
+            else:
+                group.append(place)
+    return list(groups.items())
 
 
 def _texts(attributes: Sequence[Mapping[str, object]], keys: tuple[str, ...]) -> list[str | None]:

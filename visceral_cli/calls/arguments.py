@@ -29,6 +29,7 @@ from visceral_cli.calls.canonical import (
     NotJson,
     Parsed,
     canonical_text,
+    canonical_texts,
     decode_plain,
     parse_json,
 )
@@ -109,15 +110,66 @@ _ENVELOPE_KEYS = frozenset(
 """Without any of these keys an object is no envelope."""
 
 
+def read_all_arguments(
+    raws: Sequence[str], row: Convention, text_form: Text, mime: str | None
+) -> list[Arguments]:
+    """Read the arguments that spans hold as texts: what `read_arguments` gives for each, faster."""
+    plain = _read_all_plain(raws, row) if text_form is _JSON else [None] * len(raws)
+    return [
+        read_arguments(raw, row, text_form=text_form, mime=mime) if read is None else read
+        for raw, read in zip(raws, plain, strict=True)
+    ]
+
+
+def _read_all_plain(raws: Sequence[str], row: Convention) -> list[Arguments | None]:
+    """Read JSON objects as :func:`_read_plain` does; ``None`` for what else there is."""
+    look = placeholders.may_lack_arguments("\n".join(raws))
+    opened: list[Opened | None] = []
+    captured: list[object] = []
+    for raw in raws:
+        lacks = look and placeholders.may_lack_arguments(raw)
+        value = None if lacks else _plain_object(raw)
+        captured.append(value)
+        opened.append(None if value is None else _open_plain(value, row))
+    try:
+        texts = canonical_texts([one.value for one in opened if one is not None])
+    except NotCanonical:  # one of them has no canonical form
+        return [None] * len(raws)
+    next_text = iter(texts).__next__
+    return [
+        None
+        if one is None
+        else Arguments(None, one.value, next_text(), one.unnamed, one.call_id, value)  # type: ignore[arg-type]
+        for value, one in zip(captured, opened, strict=True)
+    ]
+
+
+def _open_plain(value: dict[str, object], row: Convention) -> Opened | None:
+    """Return what is in the envelopes of an object; ``None`` where that was not plainly read."""
+    if not row.argument_envelopes or _ENVELOPE_KEYS.isdisjoint(value):
+        return Opened(value)
+    try:
+        opened = _open(value, row, (), LONE)
+    except _Unknown:
+        return None
+    return opened if opened.plain else None
+
+
+def _plain_object(raw: str) -> dict[str, object] | None:
+    if raw[:1] != "{":
+        return None
+    try:
+        return cast("dict[str, object]", decode_plain(raw))
+    except NOT_DECODED:
+        return None
+
+
 def _read_plain(raw: str, row: Convention, names: Sequence[str], lone: str) -> Arguments | None:
     """Read a JSON object whose floats are plain, or return ``None``: the most common case."""
     if placeholders.has_mask(raw) or placeholders.has_cut_marker(raw):
         return None
-    try:
-        value = decode_plain(raw)
-    except NOT_DECODED:
-        return None
-    if not isinstance(value, dict):
+    value = _plain_object(raw)
+    if value is None:
         return None
     if not row.argument_envelopes or _ENVELOPE_KEYS.isdisjoint(value):
         return Arguments(None, value, canonical_text(value, plain=True), False, None, value)

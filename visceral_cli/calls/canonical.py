@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 
@@ -56,7 +57,9 @@ def decode_plain(text: str) -> object:
     return _decode(text)
 
 
-_encode = msgspec.json.Encoder(order="sorted").encode
+_encoder = msgspec.json.Encoder(order="sorted")
+_encode, _encode_lines = _encoder.encode, _encoder.encode_lines
+_NOT_ENCODED = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
@@ -105,8 +108,24 @@ def canonical_text(value: object, *, plain: bool) -> str:
         return canonical_json_of_parsed(value)
     try:
         text = _encode(value).decode()
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+    except _NOT_ENCODED:
         return canonical_json_of_parsed(value)
+    return _escaped(text)
+
+
+def canonical_texts(values: Sequence[object]) -> list[str]:
+    """Return the canonical JSON of values that were all read from plain texts, in their order.
+
+    The same as `canonical_text` for each, for two thirds of the time. Raises as it does, for any.
+    """
+    try:
+        lines = _encode_lines(values).decode()
+    except _NOT_ENCODED:
+        return [canonical_text(value, plain=True) for value in values]
+    return _escaped(lines).split("\n")[:-1]  # JSON of one line has no other line feed
+
+
+def _escaped(text: str) -> str:
     if "\x7f" in text:
         text = text.replace("\x7f", "\\u007f")
     if not text.isascii():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from visceral_cli.calls.convention import Convention
 from visceral_cli.calls.encryption import SectionOpener, sealed_length, section_of
 from visceral_cli.calls.ignored import without_paths
 from visceral_cli.calls.remembered import Remembered
-from visceral_cli.calls.results import Result, read_result
+from visceral_cli.calls.results import Result, read_result, read_results
 from visceral_cli.calls.tool_call import CallKind, ContentMissing
 from visceral_cli.contract import attributes as names
 from visceral_cli.contract.identity import content_hash
@@ -67,13 +67,27 @@ class ContentReader:
         self, raw: str, row: Convention, mime: str | None, declaration: ToolDeclaration
     ) -> Content:
         """Return the content of a call whose result stands in one text."""
-        declared = None if declaration is NO_DECLARATION else declaration
-        key = (raw, row.name, mime, declared)
-        known = self._known.get(key)
-        if known is None:
-            known = hashed(read_result(raw, row, mime=mime, declaration=declaration), declaration)
-            self._known.put(key, known, len(raw))
-        return known
+        (content,) = self.read_texts((raw,), row, mime, declaration)
+        return content
+
+    def read_texts(
+        self, raws: Sequence[str], row: Convention, mime: str | None, declaration: ToolDeclaration
+    ) -> list[Content]:
+        """Return the contents of calls whose results stand in one text each."""
+        way = row.name, mime, None if declaration is NO_DECLARATION else declaration
+        contents = list(map(self._known.known(way).get, raws))
+        new = dict.fromkeys(
+            raw for raw, content in zip(raws, contents, strict=True) if content is None
+        )
+        if not new:
+            return contents  # type: ignore[return-value]
+        results = read_results(list(new), row, mime=mime, declaration=declaration)
+        read = {raw: hashed(result, declaration) for raw, result in zip(new, results, strict=True)}
+        self._known.keep(way, read)
+        return [
+            read[raw] if content is None else content
+            for raw, content in zip(raws, contents, strict=True)
+        ]
 
     def _unseal(self, attributes: Mapping[str, object]) -> tuple[str | None, int | None]:
         """Return the plaintext and its length; the length is known without the key."""

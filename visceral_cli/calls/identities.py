@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from visceral_cli.calls import places
-from visceral_cli.calls.arguments import Arguments, parameter_names, read_arguments
+from visceral_cli.calls.arguments import (
+    Arguments,
+    parameter_names,
+    read_all_arguments,
+    read_arguments,
+)
 from visceral_cli.calls.canonical import canonical_text
 from visceral_cli.calls.convention import Convention, Text
 from visceral_cli.calls.encryption import SectionOpener, section_of
@@ -15,7 +20,7 @@ from visceral_cli.calls.envelopes import LONE
 from visceral_cli.calls.remembered import Remembered
 from visceral_cli.calls.tool_call import CallKind, IdentityMissing
 from visceral_cli.contract import attributes as names
-from visceral_cli.contract.identity import NotCanonical, input_hash_of_text
+from visceral_cli.contract.identity import NotCanonical, input_hash_of_text, input_hashes_of_texts
 from visceral_cli.ingest.span import Span
 from visceral_cli.settings import ToolDeclaration
 
@@ -101,14 +106,41 @@ class IdentityReader:
 
         ``form`` says what a text without MIME type is, ``positions`` names the tool's parameters.
         """
-        label = version if version is None or type(version) is str else repr(version)
-        key = (raw, tool, row.name, form is _BARE, mime, label, vary, positions)
-        known = self._known.get(key)
+        way = _way(row, form, mime, tool, version, vary, positions)
+        known = self._known.known(way).get(raw)
         if known is None:
             read = read_arguments(raw, row, text_form=form, mime=mime, names=positions)
             known = hashed(read, tool, version, vary)
-            self._known.put(key, known, len(raw))
+            self._known.keep(way, {raw: known})
         return known
+
+    def read_texts(
+        self,
+        raws: Sequence[str],
+        row: Convention,
+        mime: str | None,
+        tool: str,
+        declaration: ToolDeclaration,
+    ) -> list[Identity]:
+        """Return the identities of calls of one tool whose arguments stand in one text each.
+
+        What :meth:`read_text` returns for each, for a row without a schema of the arguments.
+        """
+        form, version, vary = row.argument_text, declaration.version, declaration.vary
+        way = _way(row, form, mime, tool, version, vary, ())
+        identities = list(map(self._known.known(way).get, raws))
+        new = dict.fromkeys(
+            raw for raw, known in zip(raws, identities, strict=True) if known is None
+        )
+        if not new:
+            return identities  # type: ignore[return-value]
+        arguments = read_all_arguments(list(new), row, form, mime)
+        read = dict(zip(new, _all_hashed(arguments, tool, version, vary), strict=True))
+        self._known.keep(way, read)
+        return [
+            read[raw] if known is None else known
+            for raw, known in zip(raws, identities, strict=True)
+        ]
 
     def _unseal(self, attributes: Mapping[str, object]) -> tuple[str | None, bool]:
         section = section_of(attributes, names.INPUT_SECTION) if self._opener.has_keys else None
@@ -126,6 +158,20 @@ class IdentityReader:
                 self._schemas.clear()
             known = self._schemas[schema] = parameter_names(schema)
         return known
+
+
+def _way(
+    row: Convention,
+    form: Text,
+    mime: str | None,
+    tool: str,
+    version: object,
+    vary: tuple[str, ...] | None,
+    positions: tuple[str, ...],
+) -> tuple[object, ...]:
+    """Return all that the identity of a call depends on beside the text of its arguments."""
+    label = version if version is None or type(version) is str else repr(version)
+    return row.name, form is _BARE, mime, tool, label, vary, positions
 
 
 def _told_twice(attributes: Mapping[str, object], row: Convention, raw: object) -> bool:
@@ -159,6 +205,21 @@ def _reconciled(
         elif not read.unnamed and not second.unnamed:
             return Arguments(IdentityMissing.CONFLICT)
     return read
+
+
+def _all_hashed(
+    arguments: Sequence[Arguments], tool: str, version: object, vary: Sequence[str] | None
+) -> list[Identity]:
+    """Return what `hashed` does for each."""
+    texts = [one.text for one in arguments]
+    if vary is None and None not in texts:
+        try:
+            hashes = input_hashes_of_texts(tool, texts, version=version)  # type: ignore[arg-type]
+        except NotCanonical:
+            pass
+        else:
+            return list(map(Identity, arguments, hashes))
+    return [hashed(one, tool, version, vary) for one in arguments]
 
 
 def hashed(

@@ -59,6 +59,14 @@ def is_redacted(text: str) -> bool:
     return len(text) < 200 and _REDACTED.fullmatch(text.strip()) is not None
 
 
+def may_lack_arguments(text: str) -> bool:
+    """Whether arguments, or any of several, need a closer look for masks and cut parts."""
+    if "***" in text:
+        return True
+    small = text.lower()
+    return _tells_mask(small) or "truncated" in small
+
+
 def has_mask(text: str) -> bool:
     """Whether arguments hold a masked part: two different secrets would look the same.
 
@@ -67,7 +75,10 @@ def has_mask(text: str) -> bool:
     """
     if "***" in text:
         return True
-    small = text.lower()
+    return _tells_mask(text.lower()) and _MASK.search(text) is not None
+
+
+def _tells_mask(small: str) -> bool:
     # Written out: this runs over every text, and a generator costs more than the searching.
     return (
         "redacted" in small
@@ -77,7 +88,7 @@ def has_mask(text: str) -> bool:
         or "filtered" in small
         or "hidden" in small
         or "omitted" in small
-    ) and _MASK.search(text) is not None
+    )
 
 
 def may_be_altered(text: str) -> bool:

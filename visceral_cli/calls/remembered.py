@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
@@ -15,20 +15,26 @@ _CHARACTERS_BESIDE = 400
 
 
 class Remembered(Generic[Value]):
-    """Values by key; forgets all when the keys' texts have become too many."""
+    """Values by text, apart for each way of reading; forgets all when the texts are too many."""
 
-    __slots__ = ("_characters", "_values", "get")
+    __slots__ = ("_characters", "_ways")
 
     def __init__(self) -> None:
-        self._values: dict[Hashable, Value] = {}
+        self._ways: dict[Hashable, dict[str, Value]] = {}
         self._characters = 0
-        self.get = self._values.get
-        """Return the value of a key, or ``None``."""
 
-    def put(self, key: Hashable, value: Value, characters: int) -> None:
-        """Keep a value whose key has so many characters."""
-        self._characters += characters + _CHARACTERS_BESIDE
+    def known(self, way: Hashable) -> Mapping[str, Value]:
+        """Return the values of texts that were read in this way."""
+        return self._ways.get(way, _NONE)
+
+    def keep(self, way: Hashable, values: Mapping[str, Value]) -> None:
+        """Keep the values of texts that were read in this way."""
+        characters = _CHARACTERS_BESIDE * (len(values) + 1) + sum(map(len, values))
+        self._characters += characters
         if self._characters > MOST_CHARACTERS:
-            self._values.clear()
+            self._ways.clear()
             self._characters = characters
-        self._values[key] = value
+        self._ways.setdefault(way, {}).update(values)
+
+
+_NONE: Mapping[str, Any] = {}

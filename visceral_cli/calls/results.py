@@ -12,6 +12,7 @@ The content hash is the sha256 of the canonical JSON. What was cut or redacted h
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,6 +21,7 @@ from visceral_cli.calls.canonical import (
     NOT_DECODED,
     NotJson,
     canonical_text,
+    canonical_texts,
     decode_plain,
     parse_json,
 )
@@ -40,6 +42,8 @@ from visceral_cli.calls.result_layers import (
 from visceral_cli.calls.tool_call import ContentMissing
 from visceral_cli.contract.identity import NotCanonical, canonical_json
 from visceral_cli.settings import NO_DECLARATION, ToolDeclaration
+
+Plain = dict[str, object] | list[object]
 
 MAX_LAYERS = 12
 """How many layers are taken off at most."""
@@ -74,10 +78,54 @@ def read_result(
     """Read the result that a span holds as ``raw``."""
     if raw is None:
         return Result(ContentMissing.NOT_CAPTURED)
-    if type(raw) is str and raw[:1] in ("{", "["):
+    if type(raw) is str:
         result = _read_plain(raw, declaration)
         if result is not None:
             return result
+    return _read_layers(raw, row, mime, declaration)
+
+
+def read_results(
+    raws: Sequence[str],
+    row: Convention,
+    *,
+    mime: str | None = None,
+    declaration: ToolDeclaration = NO_DECLARATION,
+) -> list[Result]:
+    """Read the results that spans hold as texts: what `read_result` gives for each, faster."""
+    results: list[Result] = []
+    for start in range(0, len(raws), _AT_ONCE):
+        results += _read_few(raws[start : start + _AT_ONCE], row, mime, declaration)
+    return results
+
+
+_AT_ONCE = 32
+"""How many results are read together: their values all lie in the processor's cache."""
+
+
+def _read_few(
+    raws: Sequence[str], row: Convention, mime: str | None, declaration: ToolDeclaration
+) -> list[Result]:
+    values = [_plain_value(raw) for raw in raws]
+    try:
+        texts = canonical_texts([value for value in values if value is not None])
+    except NotCanonical:  # one of them has no canonical form
+        return [read_result(raw, row, mime=mime, declaration=declaration) for raw in raws]
+    look = placeholders.may_be_altered("\n".join(texts))
+    next_text = iter(texts).__next__
+    results = []
+    for raw, value in zip(raws, values, strict=True):
+        text = "" if value is None else next_text()
+        if value is None or (look and placeholders.may_be_altered(text)):
+            results.append(_read_layers(raw, row, mime, declaration))
+        else:
+            results.append(_plain_result(value, text, declaration))
+    return results
+
+
+def _read_layers(
+    raw: object, row: Convention, mime: str | None, declaration: ToolDeclaration
+) -> Result:
     reader = _Reader(row)
     try:
         value = reader.reduced(reader.first(raw, mime))
@@ -110,18 +158,35 @@ _ENVELOPE_KEYS = frozenset(
 """Without any of these keys an object is no envelope."""
 
 
-def _read_plain(raw: str, declaration: ToolDeclaration) -> Result | None:
-    """Read a JSON object or array that is no envelope, or return ``None``: the most common case."""
+def _plain_value(raw: str) -> Plain | None:
+    """Return the JSON object or array that a text is, where it is no envelope.
+
+    The most common case: of anything else, ``None``.
+    """
+    if raw[:1] not in ("{", "["):
+        return None
     try:
         value = decode_plain(raw)
     except NOT_DECODED:
         return None
-    sample = value[0] if isinstance(value, list) and value else value
-    if not isinstance(sample, dict) or not _ENVELOPE_KEYS.isdisjoint(sample):
+    sample = value[0] if type(value) is list and value else value
+    if type(sample) is not dict or not _ENVELOPE_KEYS.isdisjoint(sample):
         return None
-    text = canonical_text(value, plain=True)
-    if placeholders.may_be_altered(text):
+    return value if isinstance(value, list) else sample
+
+
+def _read_plain(raw: str, declaration: ToolDeclaration) -> Result | None:
+    value = _plain_value(raw)
+    if value is None:
         return None
+    try:
+        text = canonical_text(value, plain=True)
+    except NotCanonical:
+        return None
+    return None if placeholders.may_be_altered(text) else _plain_result(value, text, declaration)
+
+
+def _plain_result(value: Plain, text: str, declaration: ToolDeclaration) -> Result:
     failed = value_failed(value, declaration)
     return Result(None, text, failed, is_empty(value), None, len(text))
 

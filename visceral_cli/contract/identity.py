@@ -95,9 +95,20 @@ def input_hash_of_text(
 
     The text is taken as it is. Raises `NotCanonical` if ``version`` has no canonical JSON.
     """
+    return input_hashes_of_texts(tool, (keyed_arguments_json,), version=version)[0]
+
+
+def input_hashes_of_texts(
+    tool: str, keyed_arguments_jsons: Iterable[str], *, version: object = None
+) -> list[InputHash]:
+    """Return the identities of calls of one tool; see `input_hash_of_text`."""
     version_json = "null" if version is None else canonical_json(version)
-    text = f'{{"args":{keyed_arguments_json},"tool":{_quoted(tool)},"version":{version_json}}}'
-    return InputHash(hashlib.sha256(text.encode("ascii")).hexdigest())
+    end = f',"tool":{_quoted(tool)},"version":{version_json}}}'
+    sha256 = hashlib.sha256
+    return [
+        InputHash(sha256(f'{{"args":{text}{end}'.encode("ascii")).hexdigest())
+        for text in keyed_arguments_jsons
+    ]
 
 
 def hash_call(
