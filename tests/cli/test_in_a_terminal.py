@@ -50,10 +50,23 @@ def show(command: list[str], child_environment: dict[str, str], tmp_path: Path) 
     return run
 
 
-def test_the_first_screen_fits_24_lines_of_100_columns(show: Show, traces: Path) -> None:
-    lines = COLOR.sub("", show("analyze", "traces")).splitlines()
-    assert len(lines) < 24
-    assert max(map(len, lines)) <= 100
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_first_screen_of_24_lines_holds_the_answer_and_whole_tools(
+    show: Show, sample_traces: Path, tmp_path: Path, columns: int
+) -> None:
+    (tmp_path / "sample_traces").symlink_to(sample_traces)
+    lines = COLOR.sub("", show("analyze", "sample_traces/", columns=columns)).splitlines()
+    screen = lines[-23:]
+    assert max(map(len, lines)) <= columns
+    assert any(line.startswith("11,680 tool calls of 15 tools") for line in screen)
+    assert columns < 100 or screen == lines
+    for tool, why in (
+        ("search_flights", "14.8m proven per run, 69 rules"),
+        ("traveller_profile", "25.3m proven per run, 120 rules"),
+    ):
+        assert any(line.startswith(f"{tool} ") for line in screen)
+        assert any(line.endswith(why) for line in screen)
+    assert screen[-1] == "Next        visceral rules sample_traces/ -o rules.json"
 
 
 @pytest.mark.parametrize("output_format", ["table", "csv"])

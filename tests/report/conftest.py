@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from visceral_cli.analysis.figures import (
     Finding,
@@ -57,6 +59,17 @@ def golden() -> Callable[[str, bytes], None]:
             path.write_bytes(found)
             return
         assert found.decode() == expected.decode()
+
+    return compare
+
+
+@pytest.fixture
+def assert_whole() -> Callable[[str, str, int], None]:
+    """Assert that a text on a screen of some columns fits it, and shows all of the wide text."""
+
+    def compare(narrow: str, wide: str, columns: int) -> None:
+        assert max(map(cell_len, narrow.splitlines())) <= columns
+        assert not Counter("".join(wide.split())) - Counter("".join(narrow.split()))
 
     return compare
 

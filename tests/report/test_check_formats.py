@@ -233,6 +233,23 @@ def test_the_table_shows_everything_broken_and_little_of_the_rest() -> None:
     assert len(written(CheckResult("0.1.0", many), Format.TABLE, top=0).splitlines()) == 30
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_table_is_whole_in_a_narrow_terminal(
+    width: int, assert_whole: Callable[[str, str, int], None]
+) -> None:
+    long = replace(
+        case(State.KEPT, CheckKind.MORE_REPEATS),
+        message="2,781.8 repeats for each 1,000 runs before, 2,643.4 now",
+        detail="changed by -592.5 to +315.6 with 95% confidence",
+    )
+    result = CheckResult("0.1.0", (case(State.BROKEN, name="a_name" * 8), long))
+    narrow = written(result, Format.TABLE, width=width)
+    assert_whole(narrow, written(result, Format.TABLE), width)
+    assert all(
+        line.startswith(("repeats  ", "more-repeats  ", "  ")) for line in narrow.split("\n")[:-1]
+    )
+
+
 def test_a_terminal_without_utf_8_gets_escapes() -> None:
     out = io.BytesIO()
     result = CheckResult("0.1.0", (case(State.BROKEN, name="sök"),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 
@@ -118,3 +119,15 @@ def test_every_format_holds_hostile_names_as_text(report: Report) -> None:
         assert "1,000.0 repeats for each 1,000 runs before, 2,000.0 now: more" in text.replace(
             "\\", ""
         )
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_table_is_whole_in_a_terminal(
+    report: Report, width: int, assert_whole: Callable[[str, str, int], None]
+) -> None:
+    before = replace(report, tools=(), groups=(), rules=(), per_run=rates(1000.0))
+    diff = diff_reports(before, replace(report, per_run=rates(2000.0)), NAMES)
+    narrow, wide = io.BytesIO(), io.BytesIO()
+    write_table(diff, narrow, View(width=width, height=24))
+    write_table(diff, wide, View())
+    assert_whole(narrow.getvalue().decode(), wide.getvalue().decode(), width)

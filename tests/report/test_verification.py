@@ -168,9 +168,12 @@ def test_each_format_is_as_it_was(
     golden(name, written(found, chosen))
 
 
-def test_the_table_fits_a_terminal_of_100_columns(found: VerificationReport) -> None:
-    text = written(found, Format.TABLE, View(width=100, height=24)).decode()
-    assert max(map(len, text.splitlines())) <= 100
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_table_is_whole_in_a_terminal(
+    found: VerificationReport, width: int, assert_whole: Callable[[str, str, int], None]
+) -> None:
+    text = written(found, Format.TABLE, View(width=width, height=24)).decode()
+    assert_whole(text, written(found, Format.TABLE).decode(), width)
     assert "\x1b" not in text
 
 

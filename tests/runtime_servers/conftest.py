@@ -13,8 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+
+from visceral_cli.runtime.stores.open_store import open_store as open_any
 
 RUNTIME_TESTS = Path(__file__).parent.parent / "runtime"
 
@@ -140,3 +143,16 @@ def postgres_url() -> Iterator[str]:
     process.terminate()
     process.wait(30)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def open_store(place: str) -> Callable[..., Any]:
+    """Return a function that opens a store at a place, which is emptied before."""
+
+    def open_it(**options: Any) -> Any:
+        return open_any(place, **options)
+
+    store = open_any(place)
+    store.discard()
+    store.close()
+    return open_it

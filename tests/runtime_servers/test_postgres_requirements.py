@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-
-from visceral_cli.runtime.stores.open_store import open_store as open_any
 
 pytest.importorskip("psycopg", reason="psycopg not installed")
 
@@ -23,14 +19,3 @@ globals().update(
 @pytest.fixture
 def place(postgres_url: str) -> str:
     return postgres_url
-
-
-@pytest.fixture
-def open_store(place: str) -> Callable[..., Any]:
-    def open_it(**options: Any) -> Any:
-        return open_any(place, **options)
-
-    store = open_any(place)
-    store.discard()
-    store.close()
-    return open_it

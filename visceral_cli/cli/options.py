@@ -43,13 +43,20 @@ Exclude = Annotated[
 Since = Annotated[
     str | None,
     typer.Option(
-        "--since", metavar="TIME", help="Only calls that started then.", rich_help_panel=_INPUT
+        "--since",
+        metavar="TIME",
+        help="Only calls that started at this time or later: 2026-05-04, or with clock and zone"
+        " 2026-05-04T12:00:00Z.",
+        rich_help_panel=_INPUT,
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
-        "--until", metavar="TIME", help="Only calls that started before.", rich_help_panel=_INPUT
+        "--until",
+        metavar="TIME",
+        help="Only calls that started before this time.",
+        rich_help_panel=_INPUT,
     ),
 ]
 Tool = Annotated[
@@ -140,7 +147,10 @@ FindVary = Annotated[
 Price = Annotated[
     Texts,
     typer.Option(
-        "--price", metavar="TOOL=USD", help="Money per call; repeatable.", rich_help_panel=_ANALYSIS
+        "--price",
+        metavar="TOOL=USD",
+        help="What a call of a tool costs, such as search=0.0075; repeatable.",
+        rich_help_panel=_ANALYSIS,
     ),
 ]
 MaxFreshness = Annotated[
@@ -174,7 +184,8 @@ Anytime = Annotated[
     bool | None,
     typer.Option(
         "--anytime/--no-anytime",
-        help="Bounds hold however often growing traces are analysed again; asks for a fifth more.",
+        help="Bounds hold however often growing traces are analysed again; takes a"
+        " fifth more evidence.",
         rich_help_panel=_PROOF,
     ),
 ]
@@ -243,7 +254,7 @@ OutputFormat = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Short for -f json.", rich_help_panel=_OUTPUT)]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.", rich_help_panel=_OUTPUT)]
 Output = Annotated[
     str | None,
     typer.Option(
@@ -260,7 +271,8 @@ RowsOption = Annotated[
         "--rows",
         metavar="WHAT",
         autocompletion=complete_rows,
-        help="What a row is: tools, groups, rules, candidates, findings, funnel or calls.",
+        help="What a row is: tools, groups, rules, candidates, refusals, findings, funnel or"
+        " calls.",
         rich_help_panel=_OUTPUT,
     ),
 ]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import BinaryIO
 
 from visceral_cli.analysis.figures import WhatIf, WhatIfRow
 from visceral_cli.contract.rule import Sharing
+from visceral_cli.report.column import Column
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import counted, freshness_text, rate_text, seconds_text
+from visceral_cli.report.row_tables import RowTable
 from visceral_cli.report.to_json import plain_value
+from visceral_cli.report.to_table import write_parts
+from visceral_cli.report.view import View
 
 CURVE_FORMAT = 1
 """The number of the JSON format; within one number keys are only added."""
-_GAP = "  "
 
 
 def curve_json(curves: Sequence[WhatIf]) -> str:
@@ -22,12 +27,15 @@ def curve_json(curves: Sequence[WhatIf]) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-def curve_text(curves: Sequence[WhatIf]) -> str:
-    """Return the curves as text, one under the other."""
-    return "\n".join("\n".join(_lines(curve)) + "\n" for curve in curves)
+def write_curve_table(curves: Sequence[WhatIf], out: BinaryIO, view: View) -> None:
+    """Write the curves for a terminal, one under the other, with every row."""
+    parts: list[RowTable | str] = []
+    for curve in curves:
+        parts += ["", *_parts(curve)] if parts else _parts(curve)
+    write_parts(parts, out, replace(view, top=0))
 
 
-def _lines(curve: WhatIf) -> Iterator[str]:
+def _parts(curve: WhatIf) -> Iterator[RowTable | str]:
     where = f" of {plain(curve.namespace)}" if curve.namespace else ""
     kind = "" if curve.kind == "tool" else f" ({curve.kind})"
     yield (
@@ -40,39 +48,46 @@ def _lines(curve: WhatIf) -> Iterator[str]:
     if curve.missing is not None:
         yield f"No freshness is proven: {curve.missing}."
     yield ""
-    yield from _table("freshness", [(_age(row), row) for row in curve.by_freshness])
+    mark = Column("", lambda row: "<- proposed" if row.proposed else "")
+    by_age = (Column("freshness", _age, True), *_FIGURES, mark)
+    yield RowTable("Freshnesses", by_age, curve.by_freshness)
     if curve.by_store_size:
         at = freshness_text(curve.by_store_size[0].freshness_seconds)
         yield ""
         yield f"With a store of so many results of this tool, at a freshness of {at}:"
         yield ""
-        sizes = [(f"{row.store_size:,}", row) for row in curve.by_store_size]
-        yield from _table("results", sizes, mark=False)
+        by_size = (Column("results", lambda row: f"{row.store_size:,}", True), *_FIGURES)
+        yield RowTable("Store sizes", by_size, curve.by_store_size)
 
 
 def _age(row: WhatIfRow) -> str:
     return freshness_text(row.freshness_seconds) if row.freshness_seconds else "0s"
 
 
-def _table(
-    first: str, rows: Sequence[tuple[str, WhatIfRow]], *, mark: bool = True
-) -> Iterator[str]:
-    heading = (first, "served", "stale", "stale share", "saved", "saved per 1,000 runs", "")
-    cells = [heading] + [
-        (name, *_cells(row), "<- proposed" if mark and row.proposed else "") for name, row in rows
-    ]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(heading))]
-    for line in cells:
-        aligned = [text.rjust(width) for text, width in zip(line[:-1], widths, strict=False)]
-        yield _GAP.join([*aligned, line[-1]]).rstrip()
+def _share(row: WhatIfRow) -> str:
+    if not row.compared:
+        return "-"
+    return f"{rate_text(row.stale_rate_low)} to {rate_text(row.stale_rate_high)}"
 
 
-def _cells(row: WhatIfRow) -> tuple[str, str, str, str, str]:
-    share = "-"
-    if row.compared:
-        share = f"{rate_text(row.stale_rate_low)} to {rate_text(row.stale_rate_high)}"
+def _projected(row: WhatIfRow) -> str:
     of_runs = row.seconds_per_1000_runs
     projected = seconds_text(of_runs.mean)
     if of_runs.low is not None and of_runs.high is not None:
-        projected += f" ({seconds_text(of_runs.low)} to {seconds_text(of_runs.high)})"
-    return f"{row.served:,}", f"{row.stale:,}", share, seconds_text(row.saved_seconds), projected
+        projected += f" ({_interval(seconds_text(of_runs.low), seconds_text(of_runs.high))})"
+    return projected
+
+
+def _interval(low: str, high: str) -> str:
+    """Return ``33.6 to 38.0 min``, or both units where they differ."""
+    unit = f" {high.partition(' ')[2]}"
+    return f"{low.removesuffix(unit)} to {high}"
+
+
+_FIGURES = (
+    Column("served", lambda row: f"{row.served:,}", True),
+    Column("stale", lambda row: f"{row.stale:,}", True),
+    Column("stale share", _share, True),
+    Column("saved", lambda row: seconds_text(row.saved_seconds), True),
+    Column("saved per 1,000 runs", _projected, True),
+)

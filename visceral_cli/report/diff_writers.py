@@ -15,11 +15,12 @@ from visceral_cli.gate.compare import (
     ToolChange,
 )
 from visceral_cli.gate.regression import in_words, interval_text
+from visceral_cli.report.column import Column
 from visceral_cli.report.diff import Diff, RuleDifference, Side
 from visceral_cli.report.output import write_output
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import counted, freshness_text, seconds_text, share_text
-from visceral_cli.report.row_tables import HASH_DIGITS, Column, RowTable
+from visceral_cli.report.row_tables import HASH_DIGITS, REASON, RowTable
 from visceral_cli.report.to_json import TOOL_NAME, plain_value, write_document
 from visceral_cli.report.to_markdown import ROWS, escaped, table_lines
 from visceral_cli.report.to_table import write_parts
@@ -166,7 +167,7 @@ def _namespaces(changes: Sequence[ToolChange]) -> tuple[Column, ...]:
 def _tool_columns(comparison: Comparison) -> tuple[Column, ...]:
     return (
         Column("change", lambda tool: tool.direction.value),
-        Column("tool", lambda tool: plain(tool.tool), gives_way=True),
+        Column("tool", lambda tool: plain(tool.tool)),
         *_namespaces(comparison.tools),
         Column("calls before", lambda tool: f"{tool.calls_before:,}", True),
         Column("now", lambda tool: f"{tool.calls_after:,}", True),
@@ -179,7 +180,7 @@ def _tool_columns(comparison: Comparison) -> tuple[Column, ...]:
 def _group_columns(comparison: Comparison) -> tuple[Column, ...]:
     return (
         Column("change", lambda group: group.direction.value),
-        Column("tool", lambda group: plain(group.tool), gives_way=True),
+        Column("tool", lambda group: plain(group.tool)),
         *_namespaces(comparison.tools),
         Column("identity", lambda group: plain(group.input_hash[:HASH_DIGITS]), gives_way=True),
         Column("repeats before", lambda group: f"{group.repeats_before:,}", True),
@@ -202,7 +203,7 @@ def _word(*differences: Difference) -> str:
 _RULES = (
     Column("change", lambda rule: rule.change.value),
     Column("rule", lambda rule: plain(rule.decision_id)),
-    Column("tool", lambda rule: plain(rule.tool), gives_way=True),
+    Column("tool", lambda rule: plain(rule.tool)),
     Column("before", lambda rule: _freshness(rule.before_seconds), True),
     Column("now", lambda rule: _freshness(rule.after_seconds), True),
     Column("why", lambda rule: _why(rule), wraps=True),
@@ -214,7 +215,7 @@ def _freshness(seconds: float | None) -> str:
 
 
 def _why(rule: RuleDifference) -> str:
-    return plain(rule.why, longest=300) or "-"
+    return plain(rule.why, longest=REASON) or "-"
 
 
 WRITERS: Mapping[Format, Writer] = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from visceral_cli.contract.rule import Rule
+from visceral_cli.report.column import Column
 from visceral_cli.report.overview import ToolLine, tool_lines
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import (
@@ -20,21 +20,11 @@ from visceral_cli.report.view import Rows
 
 HASH_DIGITS = 12
 """Digits of an input hash that are shown: enough to be unique in practice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column: its heading and the text of a row's cell."""
-
-    heading: str
-    cell: Callable[[Any], str]
-    is_number: bool = False
-    gives_way: bool = False
-    """Whether it is cut first where a terminal is too narrow."""
-    wraps: bool = False
-    """Whether it stands below its row where a terminal is too narrow."""
-    narrowest: int = 12
-    """Cells that it keeps in any case."""
+REASON = 1_000
+"""Characters of a reason that are shown: more than one has where names are of usual length."""
+_ENTRY = 80
+_ENTRIES = 120
+"""Characters of one entry, and of all entries of a rule's evidence that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +86,11 @@ def _number(heading: str, name: str) -> Column:
 
 
 def _tool(name: Callable[[Any], str]) -> Column:
-    return Column("tool", lambda row: plain(name(row)), gives_way=True)
+    return Column("tool", lambda row: plain(name(row)))
 
 
 def _identity(input_hash: Callable[[Any], str]) -> Column:
-    return Column(
-        "identity", lambda row: input_hash(row)[:HASH_DIGITS], gives_way=True, narrowest=8
-    )
+    return Column("identity", lambda row: input_hash(row)[:HASH_DIGITS], gives_way=True)
 
 
 def _tool_columns(report: Report) -> tuple[Column, ...]:
@@ -115,7 +103,7 @@ def _tool_columns(report: Report) -> tuple[Column, ...]:
         Column("repeats", lambda line: f"{line.figures.repeats:,}", is_number=True),
         Column("same", same_of_repeats, is_number=True),
         Column("time", lambda line: seconds_text(line.figures.repeat_seconds), True),
-        Column("freshness", lambda line: plain(line.freshness)),
+        Column("freshness", lambda line: plain(line.freshness), wraps=True),
     ]
     if len(namespaces(report)) > 1:
         columns.insert(
@@ -143,10 +131,6 @@ def _group_columns(report: Report) -> tuple[Column, ...]:
 
 
 def _rule_columns(report: Report) -> tuple[Column, ...]:
-    def evidence(rule: Rule) -> str:
-        found = rule.evidence or {}
-        return plain(", ".join(f"{key} {value}" for key, value in found.items()), longest=120)
-
     columns = [
         Column("rule", lambda rule: plain(rule.decision_id)),
         _tool(lambda rule: rule.match.tool_name),
@@ -155,13 +139,25 @@ def _rule_columns(report: Report) -> tuple[Column, ...]:
         Column("scope", lambda rule: "-" if rule.match.scope is None else rule.match.scope.value),
         Column("verify", lambda rule: rate_text(rule.action.verify_sample_rate), True),
         Column("status", lambda rule: rule.status.value),
-        Column("evidence", evidence, wraps=True),
+        Column("evidence", lambda rule: _first_entries(rule.evidence or {}), wraps=True),
     ]
     if len(namespaces(report)) > 1:
         columns.insert(
             2, Column("namespace", lambda rule: plain(rule.match.namespace) or "none", False, True)
         )
     return tuple(columns)
+
+
+def _first_entries(evidence: Mapping[str, object]) -> str:
+    """Return the first entries, each whole, and how many there are beside."""
+    said: list[str] = []
+    for name, value in evidence.items():
+        entry = plain(f"{name} {value}", longest=_ENTRY)
+        if sum(map(len, said)) + len(entry) > _ENTRIES:
+            said.append(f"{len(evidence) - len(said)} more (--json)")
+            break
+        said.append(entry)
+    return ", ".join(said)
 
 
 def _candidate_columns(report: Report) -> tuple[Column, ...]:
@@ -177,7 +173,7 @@ def _candidate_columns(report: Report) -> tuple[Column, ...]:
         _number("stale", "stale"),
         Column("passes at", passes, True),
         Column("oldest compared", lambda bound: _age(bound.largest_age_seconds), True),
-        Column("missing", lambda bound: plain(bound.missing or "-", longest=200), wraps=True),
+        Column("missing", lambda bound: plain(bound.missing or "-", longest=REASON), wraps=True),
     )
 
 
@@ -188,9 +184,9 @@ def _refusal_columns(report: Report) -> tuple[Column, ...]:
         _identity(lambda refusal: refusal.input_hash or "all"),
         Column("refusal", lambda refusal: refusal.kind.value),
         _number("repeats", "repeats"),
-        Column("why", lambda refusal: plain(refusal.message, longest=200), wraps=True),
+        Column("why", lambda refusal: plain(refusal.message, longest=REASON), wraps=True),
         Column(
-            "what would change it", lambda r: plain(r.next_step or "-", longest=300), wraps=True
+            "what would change it", lambda r: plain(r.next_step or "-", longest=REASON), wraps=True
         ),
     )
 
@@ -201,7 +197,7 @@ def _finding_columns(report: Report) -> tuple[Column, ...]:
         _tool(lambda finding: finding.tool),
         Column("finding", lambda finding: finding.kind.value),
         _number("calls", "calls"),
-        Column("what", lambda finding: plain(finding.message, longest=200), wraps=True),
+        Column("what", lambda finding: plain(finding.message, longest=REASON), wraps=True),
     )
 
 

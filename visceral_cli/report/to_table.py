@@ -1,38 +1,36 @@
 """A report as a table in a terminal, made to be read.
 
-The overview fits in 24 lines of 100 columns: the answer, a bar, the ranked tools, what was read,
-what to do next. In a pipe every line has its natural length.
+The overview is made for 24 lines of 80 columns: the answer, a bar, the ranked tools, what was read,
+what to do next. Nothing is cut: what a screen is too narrow for is folded, or stands below its row.
+In a pipe every line has its natural length.
 """
 
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Mapping, Sequence
-from itertools import compress
-from typing import Any, BinaryIO
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import BinaryIO
 
-from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from visceral_cli.report import overview
 from visceral_cli.report.caution import what_to_beware
+from visceral_cli.report.fold import GLUE, glued
 from visceral_cli.report.overview import Standing
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import share_text
 from visceral_cli.report.report import Report
-from visceral_cli.report.row_tables import Column, RowTable, row_table
+from visceral_cli.report.row_layout import GAP, lay_out
+from visceral_cli.report.row_tables import RowTable, row_table
 from visceral_cli.report.view import Rows, View
 
 FIRST_SCREEN_LINES = 24
 ROWS_IN_A_PIPE = 20
 _FEWEST_ROWS = 3
 _BAR_CELLS = 60
-_GAP = 2
-_INDENT = 4
 
 _BAR = {
     Standing.SAFE: ("█", "#", "green"),
@@ -42,11 +40,6 @@ _BAR = {
     Standing.IN_FLIGHT: ("░", ":", "blue"),
     Standing.UNKNOWN: ("·", ".", "bright_black"),
 }
-_GLUE = "\ue000"
-"""Stands for a space at which no line may end; names never hold it, `plain` escapes it."""
-
-_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|days|[kMGT]?B)\b)")
-
 _ASCII = str.maketrans({"…": "...", "█": "#", "▓": "=", "▒": "-", "░": ":", "·": "."})
 
 
@@ -69,7 +62,7 @@ def write_parts(parts: Sequence[RowTable | str], out: BinaryIO, view: View) -> N
 
 
 def _write(pages: _Pages, out: BinaryIO, view: View) -> None:
-    text = pages.text().replace(_GLUE, " ")
+    text = pages.text().replace(GLUE, " ")
     try:
         out.write(text.encode(view.encoding))
     except UnicodeEncodeError:
@@ -115,24 +108,45 @@ class _Pages:
 
 
 def _print_overview(report: Report, pages: _Pages, view: View) -> None:
+    """Write the answer, what was read, and what to do next.
+
+    A short screen cannot hold it all, and its first lines scroll away: there what was read comes
+    first, so that the answer stays in sight.
+    """
+    head = _head(report, pages, view)
+    read = pages.rendered(_about_the_input(report))
+    rest = pages.rendered(_what_follows(report, view))
+    tools = row_table(report, Rows.TOOLS)
+    room = max(view.height or 0, FIRST_SCREEN_LINES) - 1
+
+    def with_tools(foot: str) -> str:
+        fitting = _rows_that_fit(tools, view, room - (head + foot).count("\n"))
+        return head + pages.rendered(fitting) + foot
+
+    whole = with_tools(f"\n{read}{rest}")
+    if view.height is not None and view.top is None and whole.count("\n") > room:
+        whole = f"{read}\n" + with_tools(f"\n{rest}" if rest else "")
+    pages.add_text(whole)
+
+
+def _head(report: Report, pages: _Pages, view: View) -> str:
     found, proven = overview.answer(report)
     head = pages.rendered(_sentence(found, "bold"), *([_sentence(proven)] if proven else []), "")
-    lines = overview.tool_lines(report)
-    if report.totals.repeats:
-        head += pages.rendered(*_bar(overview.standings(report, lines), view), "")
-    foot = pages.rendered("", *_foot(report, view))
-    pages.add_text(head)
-    left = max(view.height or 0, FIRST_SCREEN_LINES) - 1 - head.count("\n") - foot.count("\n")
-    pages.add(_rows(row_table(report, Rows.TOOLS), view, fitting=left - 2))
-    pages.add_text(foot)
+    if not report.totals.repeats:
+        return head
+    bar = _bar(overview.standings(report, overview.tool_lines(report)), view)
+    return head + pages.rendered(*bar, "")
 
 
-def _foot(report: Report, view: View) -> list[RenderableType]:
-    grid = Table.grid(padding=(0, _GAP, 0, 0))
-    grid.add_column(style="bright_black", no_wrap=True)
-    grid.add_column()
+def _about_the_input(report: Report) -> Table:
+    grid = _grid()
     grid.add_row("Read", _sentence(overview.what_was_read(report)))
     grid.add_row("Not judged", _sentence(overview.what_was_not_judged(report)))
+    return grid
+
+
+def _what_follows(report: Report, view: View) -> Table:
+    grid = _grid()
     found = overview.what_was_found(report)
     if found:
         grid.add_row("Found", Text(f"{found}   (--rows findings)"))
@@ -141,12 +155,19 @@ def _foot(report: Report, view: View) -> list[RenderableType]:
     command = overview.next_command(report, view.command)
     if command:
         grid.add_row("Next", Text.assemble((plain(command, longest=None), "bold")))
-    return [grid]
+    return grid
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid.add_column(style="bright_black", no_wrap=True, min_width=len("Not judged"))
+    grid.add_column()
+    return grid
 
 
 def _sentence(text: str, style: str = "") -> Text:
     """Return text of which no line ends between a number and its unit."""
-    return Text.assemble((_UNIT.sub(_GLUE, text), style))
+    return Text.assemble((glued(text), style))
 
 
 def _bar(parts: dict[Standing, int], view: View) -> list[Text]:
@@ -160,7 +181,7 @@ def _bar(parts: dict[Standing, int], view: View) -> list[Text]:
             legend.append("  " if legend else "")
             legend.append(glyph, style=color)
             said = f" {standing.value} {count:,} ({share_text(count, whole, digits=0)})"
-            legend.append(said.replace(" ", _GLUE))
+            legend.append(said.replace(" ", GLUE))
     return [bar, legend]
 
 
@@ -180,117 +201,37 @@ def _shares(counts: Sequence[int], cells: int) -> list[int]:
     return shares
 
 
-def _rows(table: RowTable, view: View, *, fitting: int | None = None) -> RenderableType:
-    shown = _rows_to_show(len(table.rows), view, fitting)
+def _rows(table: RowTable, view: View) -> Text:
+    """Return the rows that were asked for, or the first ones."""
+    count = len(table.rows)
+    top = ROWS_IN_A_PIPE if view.top is None else view.top
+    return _first_rows(table, view, min(count, top) if top else count)
+
+
+def _rows_that_fit(table: RowTable, view: View, lines: int) -> Text:
+    """Return the rows that were asked for, or as many as fit in some lines, but a few at least."""
+    if view.top is not None:
+        return _rows(table, view)
+    most = range(1 + min(len(table.rows), max(lines, _FEWEST_ROWS)))
+    too_many = bisect_right(
+        most, lines, key=lambda shown: _line_count(_first_rows(table, view, shown))
+    )
+    return _first_rows(table, view, max(too_many - 1, min(len(table.rows), _FEWEST_ROWS)))
+
+
+def _line_count(text: Text) -> int:
+    return text.plain.count("\n") + 1
+
+
+def _first_rows(table: RowTable, view: View, shown: int) -> Text:
     cells = [[column.cell(row) for column in table.columns] for row in table.rows[:shown]]
     if not cells:
         return Text(f"No {table.title.lower()}.")
-    widths = _natural_widths(table, cells)
-    needed = sum(widths) + _GAP * (len(widths) - 1)
-    beside = [
-        not column.wraps or view.width is None or needed <= view.width for column in table.columns
-    ]
-    parts = [_drawn(table, beside, widths, cells, view)]
+    layout = lay_out(table.columns, cells, view.width)
+    heading = "\n".join(layout.heading())
+    lines = [line for row in cells for line in layout.row(row)]
     if shown < len(table.rows):
-        parts.append(Text(f"… {len(table.rows) - shown:,} more: --top 0 shows all"))
-    return _Stacked(*parts)
-
-
-def _drawn(
-    table: RowTable,
-    beside: Sequence[bool],
-    widths: Sequence[int],
-    cells: Sequence[Sequence[str]],
-    view: View,
-) -> RenderableType:
-    """Return the rows; long texts that do not fit beside the rest stand below their row."""
-    columns = list(compress(table.columns, beside))
-    fitted = _fitted(columns, list(compress(widths, beside)), view)
-    if all(beside):
-        return _lines(columns, fitted, cells, heading=True)
-    parts: list[RenderableType] = []
-    for line in cells:
-        parts.append(_lines(columns, fitted, [list(compress(line, beside))], heading=not parts))
-        below = [text for text, is_beside in zip(line, beside, strict=True) if not is_beside]
-        parts += [Padding(_sentence(text), (0, 0, 0, _INDENT)) for text in below if text != "-"]
-    return _Stacked(*parts)
-
-
-def _lines(
-    columns: Sequence[Column],
-    widths: Sequence[int],
-    cells: Sequence[Sequence[str]],
-    *,
-    heading: bool,
-) -> Table:
-    drawn = Table(
-        box=None,
-        padding=(0, _GAP, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-        show_header=heading,
-        header_style="bold",
-    )
-    for column, width in zip(columns, widths, strict=True):
-        drawn.add_column(
-            Text(column.heading),
-            justify="right" if column.is_number else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            width=width,
-        )
-    for line in cells:
-        drawn.add_row(*map(Text, line))
-    return drawn
-
-
-class _Stacked:
-    """Parts under each other."""
-
-    def __init__(self, *parts: RenderableType) -> None:
-        self._parts = parts
-
-    def __rich_console__(self, console: Console, options: object) -> Any:
-        """Yield the parts to Rich."""
-        yield from self._parts
-
-
-def _rows_to_show(count: int, view: View, fitting: int | None) -> int:
-    if view.top is not None:
-        return count if view.top == 0 else min(count, view.top)
-    if fitting is None:
-        return min(count, ROWS_IN_A_PIPE)
-    return count if count <= fitting + 1 else max(fitting, _FEWEST_ROWS)
-
-
-def _natural_widths(table: RowTable, cells: Sequence[Sequence[str]]) -> list[int]:
-    return [
-        max(cell_len(column.heading), *(cell_len(line[place]) for line in cells))
-        for place, column in enumerate(table.columns)
-    ]
-
-
-def _fitted(columns: Sequence[Column], widths: list[int], view: View) -> list[int]:
-    """Return the cells of each column; where a terminal is narrow, names give way first."""
-    if view.width is None:
-        return widths
-    over = sum(widths) + _GAP * (len(widths) - 1) - view.width
-    giving = [place for place, column in enumerate(columns) if column.gives_way]
-    for places in (giving, [len(widths) - 1]):
-        over -= _cut(widths, {place: columns[place].narrowest for place in places}, over)
-    return widths
-
-
-def _cut(widths: list[int], narrowest: Mapping[int, int], over: int) -> int:
-    """Take up to ``over`` cells from the columns that may give some; return how many.
-
-    The column that has most to give gives first.
-    """
-    taken = 0
-    while taken < over:
-        place = max(narrowest, key=lambda place: widths[place] - narrowest[place], default=None)
-        if place is None or widths[place] <= narrowest[place]:
-            break
-        widths[place] -= 1
-        taken += 1
-    return taken
+        lines.append(f"… {len(table.rows) - shown:,} more: --top 0 shows all")
+    text = Text("\n".join([heading, *lines]), no_wrap=True, overflow="ignore")
+    text.stylize("bold", 0, len(heading))
+    return text

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from visceral_cli.analysis.sequential import RuleState
 from visceral_cli.contract.rule import Rule
 from visceral_cli.gate.finding import Case
+from visceral_cli.report.column import Column
 from visceral_cli.report.plain_text import plain
 from visceral_cli.report.quantities import (
     age_text,
@@ -19,7 +20,7 @@ from visceral_cli.report.quantities import (
     share_text,
 )
 from visceral_cli.report.report import Inputs
-from visceral_cli.report.row_tables import HASH_DIGITS, Column, RowTable
+from visceral_cli.report.row_tables import HASH_DIGITS, RowTable
 from visceral_cli.verify.outcome import (
     Cause,
     ExecutedCall,
@@ -139,7 +140,7 @@ def rule_table(found: Verification) -> RowTable:
     """Return a row for each rule: broken ones first, then the most mismatched, the most served."""
     columns = [
         Column("rule", lambda rule: plain(rule.decision_id)),
-        Column("tool", lambda rule: plain(rule.tool), gives_way=True),
+        Column("tool", lambda rule: plain(rule.tool)),
         Column("served", lambda rule: f"{rule.served:,}", is_number=True),
         Column("matched", lambda rule: f"{rule.matched:,}", is_number=True),
         Column("mismatched", lambda rule: f"{rule.mismatched:,}", is_number=True),
@@ -171,7 +172,7 @@ def tool_table(found: Verification) -> RowTable:
     return RowTable(
         "Tools",
         (
-            Column("tool", lambda tool: plain(tool.tool), gives_way=True),
+            Column("tool", lambda tool: plain(tool.tool)),
             Column("rules", lambda tool: f"{tool.rules:,}", is_number=True),
             Column("comparisons", lambda tool: f"{tool.judgement.samples:,}", is_number=True),
             Column("mismatches", lambda tool: f"{tool.judgement.mismatches:,}", is_number=True),
@@ -224,7 +225,7 @@ def disagreement_table(found: Verification) -> RowTable:
         "Recorded otherwise",
         (
             Column("rule", lambda serve: plain(serve.decision_id or "-")),
-            Column("tool", lambda serve: plain(serve.tool), gives_way=True),
+            Column("tool", lambda serve: plain(serve.tool)),
             Column("trace", lambda serve: plain(serve.trace_id)[:HASH_DIGITS]),
             Column("span", lambda serve: plain(serve.span_id)),
             Column("recorded", lambda serve: serve.recorded.value),
@@ -242,7 +243,7 @@ def execution_table(found: Verification) -> RowTable:
         "Made again",
         (
             Column("rule", lambda call: plain(call.decision_id)),
-            Column("tool", lambda call: plain(call.tool), gives_way=True),
+            Column("tool", lambda call: plain(call.tool)),
             Column("result", lambda call: call.execution.value),
             Column("recorded", lambda call: f"{_age(call.age_seconds)} ago", is_number=True),
             Column("within freshness", _within),
@@ -262,7 +263,7 @@ def trust_table(found: Verification) -> RowTable:
         "Trust",
         (
             Column("rule", lambda record: plain(record.decision_id)),
-            Column("tool", lambda record: plain(record.tool), gives_way=True),
+            Column("tool", lambda record: plain(record.tool)),
             Column("trust", lambda record: record.trust.value),
             Column("held", lambda record: f"{record.held:,}", is_number=True),
             Column("mismatched", lambda record: f"{record.mismatched:,}", is_number=True),

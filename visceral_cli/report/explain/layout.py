@@ -6,14 +6,17 @@ In a pipe every line has its natural length; in a terminal long ones go on below
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 
+from visceral_cli.report.column import Column
 from visceral_cli.report.explain.explanation import (
     Explanation,
     Line,
     Rows,
 )
+from visceral_cli.report.explain.page_layout import page_text
+from visceral_cli.report.fold import GLUE, cell_count
+from visceral_cli.report.row_layout import lay_out
 
 _GAP = "  "
 _NARROWEST = 24
@@ -28,7 +31,7 @@ def as_text(explanations: Sequence[Explanation], *, width: int | None) -> str:
 def _text(one: Explanation, width: int | None) -> str:
     parts = [one.heading]
     if one.page:
-        parts.append(one.page)
+        parts.append(page_text(one.page, width))
     if one.lines:
         parts.append(_lines(one.lines, width))
     if one.rows is not None:
@@ -37,10 +40,10 @@ def _text(one: Explanation, width: int | None) -> str:
 
 
 def _lines(lines: Sequence[Line], width: int | None) -> str:
-    beside = max(cells(line.label) for line in lines) + len(_GAP)
+    beside = max(cell_count(line.label) for line in lines) + len(_GAP)
     shown = []
     for line in lines:
-        label = line.label + " " * (beside - cells(line.label))
+        label = line.label + " " * (beside - cell_count(line.label))
         texts = [line.text]
         if width is not None:
             texts = textwrap.wrap(
@@ -54,40 +57,13 @@ def _lines(lines: Sequence[Line], width: int | None) -> str:
 
 
 def _rows(rows: Rows, width: int | None) -> str:
-    table = [rows.headings, *rows.rows]
-    widths = [max(cells(row[place]) for row in table) for place in range(len(rows.headings))]
-    if width is not None:
-        over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-        widths[-1] = max(widths[-1] - max(over, 0), _NARROWEST)
-    shown = [_row(row, widths) for row in table]
+    columns = [
+        Column(heading, str, wraps=heading is rows.headings[-1]) for heading in rows.headings
+    ]
+    layout = lay_out(columns, rows.rows, width)
+    lines = layout.heading()
+    for row in rows.rows:
+        lines += layout.row(row)
     if rows.left_out:
-        shown.append(f"… {rows.left_out:,} more: --top 0 shows all")
-    return "\n".join(shown)
-
-
-def _row(row: Sequence[str], widths: Sequence[int]) -> str:
-    last = textwrap.wrap(
-        row[-1], max(widths[-1], 1), break_long_words=False, break_on_hyphens=False
-    ) or [""]
-    before = _GAP.join(
-        text + " " * (width - cells(text))
-        for text, width in zip(row[:-1], widths[:-1], strict=True)
-    )
-    indent = " " * cells(before)
-    gap = _GAP if before else ""
-    return "\n".join(
-        f"{before if not place else indent}{gap}{text}".rstrip() for place, text in enumerate(last)
-    )
-
-
-def cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_cell(character) for character in text)
-
-
-def _cell(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        lines.append(f"… {rows.left_out:,} more: --top 0 shows all")
+    return "\n".join(lines).replace(GLUE, " ")
