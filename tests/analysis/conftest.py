@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from visceral_cli.analysis.columns import CallColumns, read_calls
 from visceral_cli.settings import Settings
-from visceral_cli.store.database import temporary_store
 
 SECOND = 1_000_000_000
 
@@ -157,43 +156,20 @@ def other_span() -> type[OtherSpan]:
     return OtherSpan
 
 
-@pytest.fixture(scope="session")
-def _empty_store() -> Iterator[duckdb.DuckDBPyConnection]:
-    with temporary_store() as store:
-        yield store
-
-
 RecordedOf = Callable[..., Recorded]
 
 
 @pytest.fixture
-def recorded(_empty_store: duckdb.DuckDBPyConnection) -> RecordedOf:
-    """Return a function that puts calls, other spans and argument texts into a store.
-
-    Temporary tables of the columns of the real ones stand before them.
-    """
-    store = _empty_store
-    empty = {}
-    for table in ("tool_call", "span", "argument_text"):
-        store.execute(f"DROP TABLE IF EXISTS temp.{table}")
-        store.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
-        empty[table] = store.sql(f"SELECT * FROM {table}").to_arrow_table().schema
-
-    def insert(table: str, rows: list[dict[str, object]]) -> None:
-        store.execute(f"DELETE FROM {table}")
-        if rows:
-            known = pa.schema([empty[table].field(name) for name in rows[0]])
-            store.register("_rows", pa.Table.from_pylist(rows, known))
-            store.execute(f"INSERT INTO {table} BY NAME SELECT * FROM _rows")
-            store.unregister("_rows")
+def recorded(tables: Any) -> RecordedOf:
+    """Return a function that puts calls, other spans and argument texts into a store."""
 
     def record(
         *calls: Call, spans: Sequence[OtherSpan] = (), texts: Sequence[tuple[str, str]] = ()
     ) -> Recorded:
         ordered = _in_row_order(calls)
-        insert("tool_call", [_row(key, call) for key, call in enumerate(ordered)])
+        tables.fill("tool_call", [_row(key, call) for key, call in enumerate(ordered)])
         own = {(call.run, call.span): call for call in ordered}
-        insert(
+        tables.fill(
             "span",
             [
                 {
@@ -216,10 +192,10 @@ def recorded(_empty_store: duckdb.DuckDBPyConnection) -> RecordedOf:
                 for span in spans
             ],
         )
-        insert(
+        tables.fill(
             "argument_text",
             [{"arguments_hash": sha("all " + name), "text": text} for name, text in texts],
         )
-        return Recorded(store, ordered)
+        return Recorded(tables.store, ordered)
 
     return record

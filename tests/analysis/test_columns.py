@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from visceral_cli.analysis.columns import NONE
+from visceral_cli.analysis import columns as columns_module
+from visceral_cli.analysis.columns import NONE, _coded, _coded_few, ranked
+from visceral_cli.analysis.history import count_distinct
 from visceral_cli.settings import ExtractSettings, Settings, ToolDeclaration
 
 SECOND = 1_000_000_000
@@ -128,3 +132,35 @@ def test_a_sum_of_costs_is_exact_and_unknown_only_where_nothing_is_known(recorde
 def test_a_store_may_hold_no_call(recorded):
     columns = recorded().columns()
     assert (len(columns), columns.tools, columns.identities, columns.runs) == (0, (), 0, 0)
+
+
+KEYS = st.lists(st.sampled_from([1, 2, 2**63, 2**64 - 1]) | st.integers(1, 2**64 - 1))
+
+
+@given(KEYS)
+def test_codes_are_the_same_by_sorting_and_by_a_table(keys):
+    column = np.array(keys, np.uint64)
+    for one, other in zip(_coded(column), _coded_few(column), strict=True):
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
+
+
+@given(st.lists(st.integers(-3, 3) | st.integers(-(2**63), 2**63 - 1)))
+def test_ranks_and_their_number_are_those_of_numpy(keys):
+    column = np.array(keys, np.int64)
+    codes, known = ranked(column)
+    expected, places = np.unique(column, return_inverse=True)
+    assert (codes.tolist(), known.tolist()) == (places.tolist(), expected.tolist())
+    assert count_distinct(codes) == len(expected)
+
+
+def test_what_only_some_calls_tell_is_in_their_rows_alone(recorded, call, monkeypatch):
+    monkeypatch.setattr(columns_module, "_BATCH_ROWS", 2)
+    told = recorded(
+        *(call(start, user="u-1" if start == 4 else None) for start in range(7)),
+        call(7, cost_usd=2.0, served_start=3),
+    ).columns()
+    assert told.user.tolist() == [NONE] * 4 + [0] + [NONE] * 3
+    assert told.session.tolist() == [NONE] * 8
+    assert told.cost_nanousd.tolist() == [NONE] * 7 + [2 * SECOND]
+    assert told.served_start_ns.tolist() == [0] * 7 + [3 * SECOND]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from visceral_cli.analysis import groups as groups_module
-from visceral_cli.analysis.groups import find_groups, group_figures
+from visceral_cli.analysis.groups import GroupList, find_groups, group_figures
 from visceral_cli.analysis.verdicts import judge_calls, verdict_table
 from visceral_cli.analysis.writers import writers_of
 from visceral_cli.settings import Settings
@@ -172,3 +172,15 @@ def test_groups_are_the_same_however_many_calls_are_measured_at_once(
 
 def test_without_calls_there_is_no_group(recorded):
     assert groups(recorded()) == []
+
+
+def test_a_list_of_groups_looks_up_names_a_part_at_a_time(recorded, call, monkeypatch):
+    monkeypatch.setattr(groups_module, "_FIRST_NAMES", 2)
+    monkeypatch.setattr(groups_module, "_MORE_NAMES", 3)
+    calls = recorded(*(call(start, arguments=f"{start % 9}", end=start + 1) for start in range(18)))
+    columns = calls.columns()
+    groups = find_groups(columns, judge_calls(columns, writers_of(columns)))
+    listed = GroupList(calls.store, groups)
+    assert listed[1] == group_figures(calls.store, groups)[1]
+    assert list(listed) == group_figures(calls.store, groups)
+    assert len(listed) == 9

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,3 +139,17 @@ def child_environment() -> dict[str, str]:
 def span_writer() -> Callable[..., None]:
     """Writes OTLP JSON lines."""
     return write_spans
+
+
+@pytest.fixture
+def wait_until() -> Callable[[Callable[[], bool]], None]:
+    """Wait for something that another process does."""
+
+    def wait(holds: Callable[[], bool]) -> None:
+        for _ in range(400):
+            if holds():
+                return
+            time.sleep(0.05)
+        raise AssertionError("it never came to that")
+
+    return wait

@@ -6,10 +6,10 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -22,6 +22,8 @@ import typer
 from visceral_cli.cli import app
 from visceral_cli.cli.lazy_group import COMMANDS
 from visceral_cli.errors import ExitCode, InputError, UsageError
+from visceral_cli.report.format_choice import CHECK_FORMATS, DIFF_FORMATS, REPORT_FORMATS
+from visceral_cli.report.view import Format
 
 Run = Callable[..., Any]
 
@@ -242,6 +244,7 @@ def test_a_reader_that_goes_away_is_no_error(
 def test_a_signal_ends_the_run_orderly(
     command: list[str],
     child_environment: dict[str, str],
+    wait_until: Callable[[Callable[[], bool]], None],
     tmp_path: Path,
     sent: signal.Signals,
     code: int,
@@ -261,14 +264,6 @@ def test_a_signal_ends_the_run_orderly(
         out, err = child.communicate(timeout=20)
     assert (child.returncode, out, err) == (code, "", said)
     assert list(tmp_path.iterdir()) == []
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    for _ in range(200):
-        if holds():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it never came to that")
 
 
 @pytest.mark.parametrize(
@@ -331,6 +326,24 @@ def test_help_explains_every_command_and_option(in_process: Run) -> None:
         for parameter in command.params:
             assert parameter.help, (name, parameter.name)
             assert " ".join(parameter.help.split()[:2]) in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "formats"),
+    [
+        ("analyze", REPORT_FORMATS),
+        ("report", REPORT_FORMATS),
+        ("check", CHECK_FORMATS),
+        ("verify", CHECK_FORMATS),
+        ("diff", DIFF_FORMATS),
+    ],
+)
+def test_help_names_the_formats_that_a_command_carries(
+    name: str, formats: tuple[Format, ...]
+) -> None:
+    command = typer.main.get_command(app.app).commands[name]  # type: ignore[attr-defined]
+    (said,) = [each.help for each in command.params if each.name == "output_format"]
+    assert set(re.findall(r"\w+", said)) & set(Format) == set(formats)
 
 
 def test_both_names_and_the_module_are_the_same_program(

@@ -217,10 +217,45 @@ def test_a_full_temporary_folder_is_named(visceral: Run, traces: Path, tmp_path:
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+def test_a_full_temporary_folder_is_named_where_other_processes_read(
+    visceral: Run, write_spans: Any, tmp_path: Path
+) -> None:
+    write_spans(tmp_path / "part.jsonl", [("search", {"n": n}, {"n": n}) for n in range(1000)])
+    part = (tmp_path / "part.jsonl").read_bytes()
+    (tmp_path / "more.jsonl").write_bytes(part * 20)  # big enough for reading processes
+    (tmp_path / "tmp").mkdir()
+    with full_disk(10_000):
+        done = visceral(
+            *("analyze", "more.jsonl", "--workers", "2"),
+            environment={"TMPDIR": str(tmp_path / "tmp")},
+        )
+    full = f"{tmp_path / 'tmp'}: temporary files cannot be written: file too large"
+    told(done, 2, full, "TMPDIR names another")
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_large_inputs_are_read_also_where_no_socket_has_room_for_the_temporary_folder(
+    visceral: Run, write_spans: Any, tmp_path: Path
+) -> None:
+    write_spans(tmp_path / "part.jsonl", [("search", {"n": n}, {"n": n}) for n in range(1000)])
+    part = (tmp_path / "part.jsonl").read_bytes()
+    (tmp_path / "more.jsonl").write_bytes(part * 20)  # big enough for reading processes
+    temporary = tmp_path / ("long" * 30)
+    temporary.mkdir()
+    done = visceral(
+        *("analyze", "more.jsonl", "--workers", "2", "--json"),
+        environment={"TMPDIR": str(temporary)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["inputs"]["tool_calls"] == 1000
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.mark.parametrize("whole_group", [False, True], ids=["the process", "its group"])
 def test_an_interrupted_load_leaves_the_store_intact(
     command: list[str],
     child_environment: dict[str, str],
+    wait_until: Callable[[Callable[[], bool]], None],
     in_process: Run,
     store: Path,
     write_spans: Any,
@@ -229,7 +264,7 @@ def test_an_interrupted_load_leaves_the_store_intact(
 ) -> None:
     write_spans(tmp_path / "part.jsonl", [("search", {"n": n}, {"n": n}) for n in range(1000)])
     part = (tmp_path / "part.jsonl").read_bytes()
-    (tmp_path / "more.jsonl").write_bytes(part * 20)  # big enough for reading processes
+    (tmp_path / "more.jsonl").write_bytes(part * 200)  # big enough to be read for a while
     with subprocess.Popen(
         [*command, "ingest", "more.jsonl", "--store", "s.duckdb", "--workers", "2"],
         stdout=subprocess.PIPE,
@@ -250,14 +285,6 @@ def test_an_interrupted_load_leaves_the_store_intact(
     assert (child.returncode, out, err) == (130, "", "visceral: interrupted\n")
     assert not list(tmp_path.glob("visceral-*"))
     assert tool_calls(in_process) == 8
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came to that")
 
 
 @pytest.mark.parametrize(

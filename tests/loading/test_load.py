@@ -272,3 +272,47 @@ def test_progress_ends_at_the_length_of_the_files_however_they_are_packed(folder
     with filled_store([str(folder)], Settings(workers=1), heard):
         files = sum(path.stat().st_size for path in folder.iterdir())
     assert (heard.read, heard.total, heard.spans) == (files, files, 198)
+
+
+class Noted(Silent):
+    """Notes what is told, in order."""
+
+    def __init__(self) -> None:
+        self.told = []
+
+    def start(self, total_bytes):
+        self.told.append("start")
+
+    def advance(self, bytes_done, spans):
+        if spans:
+            self.told.append("rows")
+
+    def meanwhile(self):
+        self.told.append("meanwhile")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("files", [1, 7])
+def test_what_may_be_done_meanwhile_is_done_once_and_before_the_first_rows(
+    folder, span, export, monkeypatch, workers, packed, files
+):
+    text = (export([span(n) for n in range(1, 9)]) + "\n").encode()
+    for number in range(files):
+        path = folder / f"{number}.jsonl{'.gz' if packed else ''}"
+        path.write_bytes(gzip.compress(text) if packed else text)
+    monkeypatch.setattr("visceral_cli.loading.load.SMALL_INPUT_BYTES", 1)
+    noted, settings = Noted(), Settings(workers=workers)
+    with filled_store([str(folder)], settings, noted, meanwhile=noted.meanwhile):
+        assert noted.told == ["start", "meanwhile", *["rows"] * files]
+
+
+def test_a_store_that_needs_no_reading_lets_other_things_be_done_too(
+    folder, span, export, tmp_path
+):
+    write(folder, "a.jsonl", export, span(1))
+    load(folder, tmp_path / "s.duckdb")
+    noted = Noted()
+    given = [str(tmp_path / "s.duckdb")]
+    with filled_store(given, Settings(), noted, meanwhile=noted.meanwhile):
+        assert noted.told == ["meanwhile"]

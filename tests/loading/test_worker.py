@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.files import InputFile
 from visceral_cli.ingest.read_file import plan_file, read_whole_file
 from visceral_cli.ingest.span import Reading, Resource, Span
-from visceral_cli.loading.rows import SpanRows
-from visceral_cli.loading.worker import PieceRows, read_rows
+from visceral_cli.loading.piece_rows import PieceRows
+from visceral_cli.loading.rows import (
+    SpanRows,
+    call_batch,
+    hashes_of_kept_arguments,
+    short_call_batch,
+    with_span_columns,
+)
+from visceral_cli.loading.worker import read_rows
 from visceral_cli.settings import ExtractSettings, Settings
 
 Json = dict[str, Any]
-BATCHES = ("spans", "calls", "mentions", "arguments", "results")
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
 
 def rows_of(path: Path, settings: Settings) -> list[PieceRows]:
@@ -54,21 +63,6 @@ def test_spans_taken_away_by_the_line_are_those_of_the_whole_reading(lines: Path
     assert rows.calls.column("record").to_pylist() == [0, 4]
     assert rows.mentions.column("call_id").to_pylist() == ["c"]
     assert (rows.lines, rows.damage) == (3, whole.damage)
-
-
-def test_rows_travel_between_processes_unchanged(lines: Path) -> None:
-    (rows,) = rows_of(lines, Settings(extract=ExtractSettings(keep_text=True)))
-    arrived = pickle.loads(pickle.dumps(rows))
-    assert rows.arguments.num_rows == 2
-    for name in BATCHES:
-        batch = getattr(arrived, name)
-        assert batch.equals(getattr(rows, name)), name
-        assert batch.schema == getattr(rows, name).schema, name
-    assert (arrived.damage, arrived.lines, arrived.input_bytes) == (
-        rows.damage,
-        rows.lines,
-        rows.input_bytes,
-    )
 
 
 def span_between(start_ns: int | None, end_ns: int | None) -> Span:
@@ -109,6 +103,50 @@ def test_columns_that_tell_nothing_keep_their_type() -> None:
     assert batch.column("session").to_pylist() == [None]
     assert batch.schema.field("session").type == pa.string()
     assert SpanRows().batch().schema == batch.schema
+
+
+@given(st.lists(st.sampled_from([None, "", "a", "b", "\ud800"]), max_size=7))
+def test_a_column_holds_what_it_is_given_whether_all_are_alike_or_not(
+    parents: list[str | None],
+) -> None:
+    rows = SpanRows()
+    spans = [Span("t", "s", parent, "a", 1, 2, {}, Resource()) for parent in parents]
+    who = Extractor(ExtractSettings()).context(span_between(1, 2))
+    rows.add(spans, [who] * len(spans))
+    batch = rows.batch()
+    expected = [parent and parent.replace("\ud800", "?") for parent in parents]
+    assert batch.column("parent_span_id").to_pylist() == expected
+    assert batch.column("name").to_pylist() == ["a"] * len(spans)
+    assert batch.column("kind").to_pylist() == [0] * len(spans)
+    assert batch.schema == SpanRows().batch().schema
+
+
+@given(st.lists(st.sampled_from([None, "", "desk", "kiosk"]), max_size=7))
+def test_each_span_is_of_the_service_of_its_own_resource(names: list[str | None]) -> None:
+    rows = SpanRows()
+    spans = [
+        Span(
+            "t", "s", None, "a", 1, 2, {}, Resource({} if name is None else {"service.name": name})
+        )
+        for name in names
+    ]
+    who = Extractor(ExtractSettings()).context(span_between(1, 2))
+    rows.add(spans, [who] * len(spans))
+    assert rows.batch().column("service").to_pylist() == [name or None for name in names]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(SAMPLES.iterdir()) if path.suffix not in (".md", ".py", "")]
+)
+def test_calls_have_from_the_rows_of_their_spans_what_they_would_tell(path: Path) -> None:
+    extractor, told, rows = Extractor(ExtractSettings()), SpansTold(), SpanRows()
+    spans = read_whole_file(path).spans
+    rows.add(spans, read_spans(spans, extractor, 0, told))
+    hashes = hashes_of_kept_arguments(told.calls, ExtractSettings())
+    short = short_call_batch(told.calls, hashes)
+    whole = call_batch(told.calls, hashes)
+    assert set(whole.schema.names) - set(short.schema.names) >= {"trace_id", "start_ns", "service"}
+    assert with_span_columns(short, rows.batch()).select(whole.schema.names).equals(whole)
 
 
 def test_a_reading_without_spans_makes_rows_of_the_same_columns(tmp_path: Path) -> None:

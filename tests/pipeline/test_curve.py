@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ import pytest
 from visceral_cli.errors import UsageError
 from visceral_cli.pipeline import curve_inputs
 from visceral_cli.progress import Silent
-from visceral_cli.report.curve import curve_json, curve_text
+from visceral_cli.report.curve import curve_json, write_curve_table
+from visceral_cli.report.view import View
 from visceral_cli.settings import Settings
 
 NOBODY = Settings(answers_depend_on_who=False)
@@ -26,6 +28,12 @@ def curve(tmp_path, write_spans):
         return curve_inputs(tool, [str(path)], settings, Silent())
 
     return found
+
+
+def table_of(curves, **view):
+    out = io.BytesIO()
+    write_curve_table(curves, out, View(**view))
+    return out.getvalue().decode()
 
 
 @pytest.fixture
@@ -61,16 +69,24 @@ def test_the_proposed_point_is_marked(curve, pairs, tool_span):
     assert found.proposed_freshness_seconds == 60
     assert [row.freshness_seconds for row in found.by_freshness if row.proposed] == [60]
     assert found.missing is None
-    text = curve_text([found])
+    text = table_of([found])
     (marked,) = [line for line in text.splitlines() if line.endswith("<- proposed")]
     assert marked.split()[:3] == ["1m", "300", "0"]
+
+
+def test_a_curve_is_whole_on_80_columns(curve, pairs):
+    found = curve([replace(span, result="same") for span in pairs])
+    narrow, wide = table_of(found, width=80), table_of(found)
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert sorted(narrow.split()) == sorted(wide.split())
+    assert "    <- proposed\n" in narrow
 
 
 def test_without_a_proposal_it_says_what_is_missing(curve, pairs):
     (found,) = curve(pairs)
     assert found.proposed_freshness_seconds is None
     assert not any(row.proposed for row in found.by_freshness)
-    assert "No freshness is proven: " in curve_text([found])
+    assert "No freshness is proven: " in table_of([found])
 
 
 def test_a_small_store_forgets(curve, tool_span):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from visceral_cli.contract.identity import InputHash, content_hash, faithful_json
@@ -21,7 +21,6 @@ from visceral_cli.contract.rule import (
     Sharing,
 )
 from visceral_cli.settings import Settings
-from visceral_cli.store.database import temporary_store
 from visceral_cli.verify.outcome import Verification
 from visceral_cli.verify.verify import VerifyRequest, verify_calls
 
@@ -171,32 +170,9 @@ def suppress_rule() -> Callable[..., Rule]:
     return build_suppress_rule
 
 
-@pytest.fixture(scope="session")
-def _empty_store() -> Iterator[duckdb.DuckDBPyConnection]:
-    with temporary_store() as store:
-        yield store
-
-
 @pytest.fixture
-def recorded(_empty_store: duckdb.DuckDBPyConnection) -> Callable[..., Recorded]:
-    """Return a function that puts calls and argument texts into a store.
-
-    Temporary tables of the columns of the real ones stand before them.
-    """
-    store = _empty_store
-    empty = {}
-    for table in ("tool_call", "span", "argument_text"):
-        store.execute(f"DROP TABLE IF EXISTS temp.{table}")
-        store.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
-        empty[table] = store.sql(f"SELECT * FROM {table}").to_arrow_table().schema
-
-    def insert(table: str, rows: list[dict[str, object]]) -> None:
-        store.execute(f"DELETE FROM {table}")
-        if rows:
-            known = pa.schema([empty[table].field(name) for name in rows[0]])
-            store.register("_rows", pa.Table.from_pylist(rows, known))
-            store.execute(f"INSERT INTO {table} BY NAME SELECT * FROM _rows")
-            store.unregister("_rows")
+def recorded(tables: Any) -> Callable[..., Recorded]:
+    """Return a function that puts calls and argument texts into a store."""
 
     def record(*calls: Call, texts: Sequence[tuple[str, str]] = ()) -> Recorded:
         named = [
@@ -212,8 +188,8 @@ def recorded(_empty_store: duckdb.DuckDBPyConnection) -> Callable[..., Recorded]
                 one.span,
             ),
         )
-        insert("tool_call", [_row(key, one) for key, one in enumerate(ordered)])
-        insert(
+        tables.fill("tool_call", [_row(key, one) for key, one in enumerate(ordered)])
+        tables.fill(
             "span",
             [
                 {
@@ -226,10 +202,10 @@ def recorded(_empty_store: duckdb.DuckDBPyConnection) -> Callable[..., Recorded]
                 for one in ordered
             ],
         )
-        insert(
+        tables.fill(
             "argument_text",
             [{"arguments_hash": sha("all " + name), "text": text} for name, text in texts],
         )
-        return Recorded(store, ordered)
+        return Recorded(tables.store, ordered)
 
     return record

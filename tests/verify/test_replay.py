@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from visceral_cli.analysis.columns import read_calls
-from visceral_cli.analysis.scopes import read_who
+from visceral_cli.analysis.scopes import who_of
 from visceral_cli.analysis.serving import Permission, freshness_by_identity, serve_calls
 from visceral_cli.analysis.spans import read_spans
 from visceral_cli.contract.decide import (
@@ -42,7 +42,7 @@ def replayed(history, *rules, from_ns=None, settings=None):
     calls = read_calls(history.store, settings)
     cover = cover_calls(history.store, calls, rules, settings)
     calls = split_by_cover(calls, cover)
-    who = read_who(history.store, calls)
+    who = who_of(calls)
     replay = replay_rules(calls, read_spans(history.store, calls), cover, who, from_ns=from_ns)
     outcomes = [None if code < 0 else OUTCOMES[code] for code in replay.outcome.tolist()]
     return outcomes, replay.source.tolist()
@@ -477,7 +477,7 @@ def test_every_call_is_decided_as_the_contract_decides(
         columns, [Permission(code, freshness * SECOND) for code in codes]
     )
     reach = dict.fromkeys(codes, Sharing.RUN if own else scope or Sharing.ALL)
-    who = read_who(history.store, columns)
+    who = who_of(columns)
     serving = serve_calls(columns, read_spans(history.store, columns), allowed, who, reach)
     assert dict(zip(serving.served.tolist(), serving.source.tolist(), strict=True)) == sources
 

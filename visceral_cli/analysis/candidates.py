@@ -18,7 +18,7 @@ from visceral_cli.analysis.comparison import (
     runs_served,
     tally,
 )
-from visceral_cli.analysis.history import Codes, Places, ToolCalls, Writers
+from visceral_cli.analysis.history import Codes, Places, ToolCalls, Writers, count_distinct
 from visceral_cli.analysis.lanes import Lanes, lay_out, narrow
 from visceral_cli.analysis.proof import observations_needed, upper_bound
 from visceral_cli.analysis.stale_curve import CurvePoint, Guard, StaleCurve, allowed_error, climb
@@ -100,7 +100,7 @@ def measure_curve(
     lanes = lay_out(calls, writers)
     measure = _Measure(lanes, block_of(size, settings.blocks), limit, settings, unlike)
     points = measure.points(grid, 0, within)
-    curve = StaleCurve(tuple(points), size, len(np.unique(calls.run)), span_ns, cap)
+    curve = StaleCurve(tuple(points), size, count_distinct(calls.run), span_ns, cap)
     found = climb(curve, allowed_error(settings), settings)
     if found.accepted is None and found.stopped_by is None:
         longest = longest_age_ns(lanes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -23,6 +23,7 @@ from visceral_cli.store.database import run_file
 
 Numbers = NDArray[np.int64]
 Keys = NDArray[np.uint64]
+_Key = TypeVar("_Key", np.int64, np.uint64)
 
 NONE = -1
 """No identity, result, source or cost: in columns where every other value is 0 or more."""
@@ -49,6 +50,9 @@ class CallColumns:
     run_keys: Keys
     """By code of the trace, the hash of its id."""
     service: Codes
+    user: Codes
+    """`NONE` where it is not known, as ``session``."""
+    session: Codes
     identity: Codes
     """Code of namespace, tool, kind, version, hash version and input hash (scope ``trace``: and
     trace); `NONE` without one. The identities of one tool are neighbours."""
@@ -102,7 +106,9 @@ class CallColumns:
     @property
     def duration_ns(self) -> Numbers:
         """End minus start, 0 where unknown."""
-        return self.duration_of(np.arange(len(self)))
+        lasts = self.end_ns - self.start_ns
+        lasts[~(self.has_start & self.has_end & (lasts > 0))] = 0
+        return lasts
 
     def duration_of(self, rows: Places) -> Numbers:
         """Return end minus start of these calls, 0 where unknown."""
@@ -125,9 +131,10 @@ def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColu
     """Return all calls of the store, with what spans and settings say of their tools."""
     run_file(store, "visceral_cli.analysis", "columns.sql")
     read = _read_columns(store, by_trace=settings.scope == "trace")
-    tool, tool_keys = _coded(read.pop("tool_key"))
+    tool, tool_keys = _coded_few(read.pop("tool_key"))
     run, run_keys = _coded(read.pop("run_key"))
-    service, _ = _coded(read.pop("service_key"))
+    service, _ = _coded_few(read.pop("service_key"))
+    user, session = _ranked(read.pop("user_key")), _ranked(read.pop("session_key"))
     identity, _ = _coded(read.pop("identity_key"))
     identity, identity_starts = _by_tool(identity, tool, len(tool_keys))
     content, _ = _coded(read.pop("content_key"))
@@ -143,6 +150,8 @@ def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColu
         identity=identity,
         identity_starts=identity_starts,
         service=service,
+        user=user,
+        session=session,
         writer=writers[tool],
         invalidates=invalidates,
         invalidates_texts=_declared_texts(store, invalidates_keys),
@@ -189,14 +198,20 @@ _TYPES: Mapping[str, DTypeLike] = {
     "ran": np.bool_,
     "verified": np.bool_,
     "matched": np.bool_,
-    "readonly": np.int8,
-    "replay_safe": np.int8,
-    "freshness_override": np.float64,
-    "invalidates_key": np.uint64,
-    "declared_run_key": np.uint64,
-    "served_start_ns": np.int64,
-    "cost_usd": np.float64,
 }
+
+_SELDOM: Mapping[str, tuple[DTypeLike, float]] = {
+    "readonly": (np.int8, NONE),
+    "replay_safe": (np.int8, NONE),
+    "freshness_override": (np.float64, np.nan),
+    "invalidates_key": (np.uint64, 0),
+    "declared_run_key": (np.uint64, 0),
+    "user_key": (np.uint64, 0),
+    "session_key": (np.uint64, 0),
+    "served_start_ns": (np.int64, 0),
+    "cost_usd": (np.float64, np.nan),
+}
+"""Columns that many stores tell nothing in, and what stands for nothing."""
 
 
 def _read_columns(store: duckdb.DuckDBPyConnection, *, by_trace: bool) -> dict[str, NDArray[Any]]:
@@ -205,13 +220,27 @@ def _read_columns(store: duckdb.DuckDBPyConnection, *, by_trace: bool) -> dict[s
     columns: dict[str, NDArray[Any]] = {
         name: np.empty(count, kind) for name, kind in _TYPES.items()
     }
+    seldom: dict[str, NDArray[Any]] = {}
     selected = store.sql("SELECT * FROM _call_column($by_trace)", params={"by_trace": by_trace})
     for batch in selected.to_arrow_reader(_BATCH_ROWS):
         rows = batch.column("call_key").to_numpy()
         for name, column in columns.items():
             column[rows] = batch.column(name).to_numpy(zero_copy_only=False)
+        for name, (kind, nothing) in _SELDOM.items():
+            told = batch.column(name)
+            if told.null_count < len(told):
+                if name not in seldom:
+                    seldom[name] = np.full(count, nothing, kind)
+                seldom[name][rows] = told.fill_null(nothing).to_numpy()
+    for name, (kind, nothing) in _SELDOM.items():
+        columns[name] = seldom.get(name, _all_alike(nothing, kind, count))
     pa.default_memory_pool().release_unused()
     return columns
+
+
+def _all_alike(value: float, kind: DTypeLike, count: int) -> NDArray[Any]:
+    """Return a column of one value, which takes no memory and cannot be written."""
+    return np.broadcast_to(np.array(value, kind), count)
 
 
 def _coded(keys: Keys) -> tuple[Codes, Keys]:
@@ -240,11 +269,39 @@ def _coded(keys: Keys) -> tuple[Codes, Keys]:
     return codes, known[by_first]
 
 
+def _coded_few(keys: Keys) -> tuple[Codes, Keys]:
+    """Return what `_coded` does, of a column without 0 that has few different keys: by a table."""
+    coded = pa.array(keys).dictionary_encode()
+    return coded.indices.to_numpy(), coded.dictionary.to_numpy()
+
+
 def _seldom(keys: Keys) -> tuple[Codes, Keys]:
     """Return codes as `_coded` does, of a column that most stores have nothing in."""
     if keys.any():
         return _coded(keys)
-    return np.broadcast_to(np.int32(NONE), len(keys)), keys[:0]  # takes no memory
+    return _all_alike(NONE, np.int32, len(keys)), keys[:0]
+
+
+def _ranked(keys: Keys) -> Codes:
+    """Return codes in order of the keys, `NONE` for the key 0."""
+    if not keys.any():
+        return _all_alike(NONE, np.int32, len(keys))
+    codes, known = ranked(keys)
+    return codes - np.int32(known[0] == 0)
+
+
+def ranked(keys: NDArray[_Key]) -> tuple[Codes, NDArray[_Key]]:
+    """Return the rank of each key among the different ones, and these in order.
+
+    As `numpy.unique` does, in little more than half its memory.
+    """
+    order = np.argsort(keys)
+    ordered = keys[order]
+    new = np.ones(len(keys), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    codes = np.empty(len(keys), np.int32)
+    codes[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
+    return codes, ordered[new]
 
 
 def _declared_texts(store: duckdb.DuckDBPyConnection, keys: Keys) -> tuple[str, ...]:
@@ -313,5 +370,5 @@ def _costs(cost_usd: NDArray[np.float64], tool: Codes, tools: Sequence[ToolFacts
     cost = np.where(cost_usd >= 0, cost_usd, prices[tool])
     known = np.isfinite(cost)
     if not known.any():
-        return np.broadcast_to(np.int64(NONE), len(cost))  # takes no memory
+        return _all_alike(NONE, np.int64, len(cost))
     return np.where(known, np.rint(np.where(known, cost, 0) * NANO), NONE).astype(np.int64)

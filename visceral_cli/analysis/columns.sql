@@ -1,7 +1,8 @@
 -- Reads tool_call. Defines _call_column, _declared_invalidates.
 
--- One row per call: what an analysis reads of it as plain numbers, without NULLs. Texts become
--- 64-bit hashes: that any two of a million texts meet in one has a probability of 3e-8.
+-- One row per call: what an analysis reads of it as plain numbers. Texts become 64-bit hashes: that
+-- any two of a million texts meet in one has a probability of 3e-8. NULLs stand only in the columns
+-- that most stores have nothing in.
 CREATE OR REPLACE TEMP MACRO _call_column(by_trace) AS TABLE
 SELECT
     call_key,
@@ -28,15 +29,15 @@ SELECT
     served_decision_id IS NULL OR verify_match IS NOT NULL AS ran,
     verify_match IS NOT NULL             AS verified,
     coalesce(verify_match, false)        AS matched,
-    coalesce(readonly::TINYINT, -1)      AS readonly,     -- -1: the span says nothing
-    coalesce(replay_safe::TINYINT, -1)   AS replay_safe,
-    coalesce(freshness_override, 'nan'::DOUBLE) AS freshness_override,
-    CASE WHEN invalidates IS NULL THEN 0::UBIGINT ELSE hash(invalidates) END
-                                         AS invalidates_key,  -- 0: nothing is declared
-    CASE WHEN declared_run IS NULL THEN 0::UBIGINT ELSE hash(declared_run) END
-                                         AS declared_run_key, -- 0: no declared run
-    coalesce(served_start_ns, 0)         AS served_start_ns,  -- 0: not known
-    coalesce(cost_usd, 'nan'::DOUBLE)    AS cost_usd
+    readonly::TINYINT                    AS readonly,
+    replay_safe::TINYINT                 AS replay_safe,
+    freshness_override,
+    CASE WHEN invalidates IS NOT NULL THEN hash(invalidates) END   AS invalidates_key,
+    CASE WHEN declared_run IS NOT NULL THEN hash(declared_run) END AS declared_run_key,
+    CASE WHEN user_id IS NOT NULL THEN hash(user_id) END           AS user_key,
+    CASE WHEN session IS NOT NULL THEN hash(session) END           AS session_key,
+    served_start_ns,
+    cost_usd
 FROM tool_call;
 
 -- One row per writer call that declares what it voids: the text, and what stands for it in

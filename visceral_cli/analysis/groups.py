@@ -153,12 +153,14 @@ class GroupList(Sequence[GroupFigures]):
         last = wanted if isinstance(wanted, int) else max(wanted, default=-1)
         if last >= len(self._known):
             first = len(self._known)
-            limit = max(last + 1 - first, _NAMES_AT_A_TIME)
+            limit = max(last + 1 - first, _MORE_NAMES if first else _FIRST_NAMES)
             self._known += group_figures(self._store, self._groups, first=first, limit=limit)
         return self._known[place]
 
 
-_NAMES_AT_A_TIME = 1000
+_FIRST_NAMES, _MORE_NAMES = 1000, 32_000
+"""Groups whose names are looked up at a time: all calls are gone through for it. Who asks for more
+than the first of them asks for all."""
 
 
 def group_figures(

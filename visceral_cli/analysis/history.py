@@ -22,6 +22,12 @@ NEVER_NS = np.iinfo(np.int64).min
 """Earlier than any time."""
 
 
+def count_distinct(codes: Codes) -> int:
+    """Return how many different codes there are; of a few thousand, sorting tells soonest."""
+    ordered = np.sort(codes)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCalls:
     """The calls of one tool of one namespace, one row each, in order of (start, end, span id).

@@ -17,7 +17,7 @@ from visceral_cli.analysis.declared_vary import (
 )
 from visceral_cli.analysis.figures import Finding, FindingKind, VaryFigures
 from visceral_cli.analysis.history import Writers
-from visceral_cli.analysis.scopes import Who, read_who
+from visceral_cli.analysis.scopes import Who, who_of
 from visceral_cli.analysis.tools import ToolFacts, ToolName
 from visceral_cli.analysis.vary import MIN_CALLS, MIN_DISTINCT
 from visceral_cli.analysis.vary_proof import propose_vary
@@ -85,7 +85,7 @@ def judge_arguments(
     if settings.find_vary is False or not _keeps_arguments(store):
         return ArgumentJudgement()
     define_views(store)
-    who = read_who(store, calls) if settings.answers_depend_on_who else None
+    who = who_of(calls) if settings.answers_depend_on_who else None
     declared = declared_vary(store, settings.extract.tools)
     refuted: list[UnkeyedArgument] = []
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import duckdb
 import numpy as np
 
-from visceral_cli.analysis.columns import NONE, CallColumns, Numbers
+from visceral_cli.analysis.columns import NONE, CallColumns, Numbers, ranked
 from visceral_cli.analysis.history import Codes, Flags, Places
 from visceral_cli.contract.rule import Sharing
-from visceral_cli.store.database import run_file
-
-_BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +55,10 @@ class Who:
         return _compact(np.where(self.known(scope), 2 * wider, 2 * run + 1))
 
 
-def read_who(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> Who:
+def who_of(calls: CallColumns) -> Who:
     """Return what the spans say of the users, sessions and services of all calls."""
-    run_file(store, "visceral_cli.analysis", "scopes.sql")
-    user, session = np.zeros(len(calls), np.uint64), np.zeros(len(calls), np.uint64)
-    for batch in store.sql("SELECT * FROM _call_who").to_arrow_reader(_BATCH_ROWS):
-        rows = batch.column("call_key").to_numpy()
-        user[rows] = batch.column("user_key").to_numpy()
-        session[rows] = batch.column("session_key").to_numpy()
     run = _paired(calls.run.astype(np.int64), calls.declared_run).astype(np.int32)
-    return Who(_codes(user), _codes(session), calls.service, run)
+    return Who(calls.user, calls.session, calls.service, run)
 
 
 def split_identities(calls: CallColumns, within: Numbers) -> CallColumns:
@@ -77,19 +67,14 @@ def split_identities(calls: CallColumns, within: Numbers) -> CallColumns:
         return calls
     width = int(within.max()) + 1
     known = np.flatnonzero(calls.identity >= 0)
-    split, codes = np.unique(
-        calls.identity[known].astype(np.int64) * width + within[known], return_inverse=True
-    )
+    key = calls.identity[known].astype(np.int64)
+    key *= width
+    key += within[known]
+    codes, split = ranked(key)
     identity = np.full(len(calls), NONE, np.int32)
     identity[known] = codes
     starts = np.searchsorted(split // width, calls.identity_starts).astype(np.int64)
     return replace(calls, identity=identity, identity_starts=starts)
-
-
-def _codes(keys: np.ndarray) -> Codes:
-    known, codes = np.unique(keys, return_inverse=True)
-    first = 1 if len(known) and known[0] == 0 else 0
-    return (codes - first).astype(np.int32)
 
 
 def _paired(wider: Numbers, narrower: Codes) -> Numbers:
@@ -103,4 +88,4 @@ def _paired(wider: Numbers, narrower: Codes) -> Numbers:
 
 
 def _compact(numbers: Numbers) -> Numbers:
-    return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+    return ranked(numbers)[0].astype(np.int64)

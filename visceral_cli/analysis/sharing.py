@@ -21,7 +21,7 @@ from visceral_cli.analysis.columns import CallColumns, Numbers
 from visceral_cli.analysis.dependence import Answers, compare_answers
 from visceral_cli.analysis.figures import SharingFigures, SharingStep
 from visceral_cli.analysis.histories import ToolHistory, histories
-from visceral_cli.analysis.history import ToolCalls, Writers
+from visceral_cli.analysis.history import ToolCalls, Writers, count_distinct
 from visceral_cli.analysis.scopes import Who, split_identities
 from visceral_cli.analysis.sharing_words import NOBODY, SAID, depends, not_taken, taken
 from visceral_cli.analysis.stale_curve import CurvePoint, StaleCurve, allowed_error, climb
@@ -134,7 +134,7 @@ def _judge(history: ToolHistory, who: Who, writers: Writers, settings: Settings)
         scope=found.scope.value,
         judged=by_trace or said_for_all or tool.names_users,
         why=found.why,
-        users=len(np.unique(tool.who.user[tool.who.user >= 0])),
+        users=count_distinct(tool.who.user[tool.who.user >= 0]),
         steps=found.steps,
     )
     return ToolSharing(found.scope, figures, found.longest_seconds)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from visceral_cli.analysis.columns import NONE, CallColumns, Keys
 from visceral_cli.analysis.history import Codes, Flags, Times
@@ -43,31 +45,32 @@ class SpanTree:
 
 def read_spans(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> SpanTree:
     """Return the trees of the spans of all traces that have a call."""
-    runs = np.arange(calls.runs, dtype=np.int32)
-    store.register("_run", pa.table({"run_key": calls.run_keys, "run": runs}))
-    store.register("_call_span", pa.table({"span_key": calls.span_key}))
-    run_file(store, "visceral_cli.analysis", "spans.sql")
-    spans = store.sql("SELECT * FROM _other_span()").to_arrow_table()
-    store.unregister("_run")
-    store.unregister("_call_span")
-    span_key, parent_key, run, start_ns, end_ns = (
-        spans.column(name).to_numpy()
-        for name in ("span_key", "parent_key", "run", "start_ns", "end_ns")
-    )
-    del spans
-    parents = np.unique(np.concatenate((parent_key, calls.parent_key)))
+    others = _other_spans(store, calls)
+    span_key, parent_key = others.pop("span_key"), others.pop("parent_key")
+    parents = pa.chunked_array([parent_key, calls.parent_key]).unique()
     leaf = ~_among(span_key, parents)
     call_leaf = ~_among(calls.span_key, parents)
     caller, other_caller = _callers(calls, call_leaf, span_key, parent_key)
+    del span_key, parent_key, parents
     pa.default_memory_pool().release_unused()
     return SpanTree(
         caller=caller,
         leaf=call_leaf,
-        other_run=run[leaf],
-        other_start_ns=start_ns[leaf],
-        other_end_ns=end_ns[leaf],
+        other_run=_places(others.pop("run_key")[leaf], calls.run_keys),
+        other_start_ns=others.pop("start_ns")[leaf],
+        other_end_ns=others.pop("end_ns")[leaf],
         other_caller=other_caller[leaf],
     )
+
+
+def _other_spans(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> dict[str, NDArray[Any]]:
+    store.register("_run", pa.table({"run_key": calls.run_keys}))
+    store.register("_call_span", pa.table({"span_key": calls.span_key}))
+    run_file(store, "visceral_cli.analysis", "spans.sql")
+    columns = store.execute("SELECT * FROM _other_span()").fetchnumpy()
+    store.unregister("_run")
+    store.unregister("_call_span")
+    return columns
 
 
 def _callers(
@@ -99,14 +102,20 @@ def _without_circles(caller: Codes) -> Codes:
 
 def _adopt(caller: Codes, parent_key: Keys, keys: Keys, above: Codes) -> Codes:
     """Note the callers of the rows whose parents are ``keys``; return the rows, each once ever."""
-    place = pc.index_in(pa.array(parent_key), value_set=pa.array(keys)).fill_null(NONE).to_numpy()
+    place = _places(parent_key, keys)
     rows = np.flatnonzero((place >= 0) & (caller == NONE)).astype(np.int32)
     caller[rows] = above[place[rows]]
     return rows
 
 
-def _among(keys: Keys, wanted: Keys) -> Flags:
-    found: Flags = pc.is_in(pa.array(keys), value_set=pa.array(wanted)).to_numpy(
-        zero_copy_only=False
+def _places(keys: Keys, wanted: Keys) -> Codes:
+    """Return the place of each key among those that are wanted, `NONE` where it is not."""
+    places: Codes = (
+        pc.index_in(pa.array(keys), value_set=pa.array(wanted)).fill_null(NONE).to_numpy()
     )
+    return places
+
+
+def _among(keys: Keys, wanted: pa.Array) -> Flags:
+    found: Flags = pc.is_in(pa.array(keys), value_set=wanted).to_numpy(zero_copy_only=False)
     return found

@@ -11,19 +11,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from visceral_cli.analysis.columns import NONE, CallColumns
+from visceral_cli.analysis.columns import CallColumns
 from visceral_cli.analysis.histories import rows_by_code
 from visceral_cli.analysis.history import Codes, Flags, Places, Times
 from visceral_cli.analysis.spans import SpanTree
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 """Calls and spans laid out at once: whole traces, so that memory does not grow with the input."""
 
 
 def wall_ns(calls: CallColumns, tree: SpanTree, chosen: Sequence[Flags]) -> list[int]:
     """Return for each set of calls the time, in all traces, that only calls of the set cover."""
-    gone = [flags | tree.within(flags) for flags in chosen]
+    nested = bool((tree.caller >= 0).any())
+    gone = [flags | tree.within(flags) if nested else flags for flags in chosen]
     covered = [0] * len(chosen)
     for spans, others in _blocks(calls, tree):
         timeline = _lay_out(calls, tree, spans, others)
@@ -57,67 +59,58 @@ class _Timeline:
     alone_ns: Times
     """... and how long they take."""
     call: Places
-    """One element per call or leaf span that overlaps another: the call, `NONE` for a span ..."""
+    """The calls that overlap another element, and behind them the other spans that do ..."""
     caller: Codes
-    """... and the nearest call above."""
-    moment_of: Places
+    """... with the nearest call above each of these spans."""
+    moment_of: Codes
     """By the moments at which one of them begins or ends, in order: which one ..."""
-    begins: Flags
+    step: NDArray[np.int8]
+    """... 1 where it begins, -1 where it ends ..."""
     lasts_ns: Times
     """... and the time until the next moment."""
 
     def covered_ns(self, chosen: Flags, gone: Flags) -> int:
         """Return the time that only chosen calls cover; ``gone``: chosen, or inside of one."""
-        ours = (self.call >= 0) & chosen[self.call]
-        others = np.where(
-            self.call >= 0,
-            self.leaf[self.call] & ~gone[self.call],
-            (self.caller < 0) | ~gone[self.caller],
+        ours = chosen[self.call]
+        others = np.concatenate(
+            (self.leaf[self.call] & ~gone[self.call], (self.caller < 0) | ~gone[self.caller])
         )
-        covered = (self._open(ours) > 0) & (self._open(others) == 0)
-        together = int(self.lasts_ns[covered].sum())
+        many = len(others) + 1  # one of the others counts for more than all of ours together
+        weight = others * np.int64(many)
+        weight[: len(ours)] += ours
+        opened = np.cumsum(weight[self.moment_of] * self.step)
+        together = int(self.lasts_ns[(opened > 0) & (opened < many)].sum())
         return together + int(self.alone_ns[chosen[self.alone]].sum())
-
-    def _open(self, counted: Flags) -> Codes:
-        """Return how many of the counted elements are open after each moment."""
-        step = np.where(self.begins, 1, -1).astype(np.int32)
-        step[~counted[self.moment_of]] = 0
-        return np.cumsum(step, dtype=np.int32)
 
 
 def _lay_out(calls: CallColumns, tree: SpanTree, spans: Places, others: Places) -> _Timeline:
-    call = np.concatenate((spans, np.full(len(others), NONE)))
-    caller = np.concatenate((tree.caller[spans], tree.other_caller[others]))
     run = np.concatenate((calls.run[spans], tree.other_run[others]))
     start = np.concatenate((calls.start_ns[spans], tree.other_start_ns[others]))
     end = np.concatenate((calls.end_ns[spans], tree.other_end_ns[others]))
-
+    meets = np.empty(len(run), np.bool_)
     order = _order(run, start)
-    meets = _overlapping(run[order], start[order], end[order])
-    alone = order[~meets]
-    alone = alone[call[alone] >= 0]
-    met = order[meets]
-    times = np.concatenate((start[met], end[met]))
-    moment = _order(np.tile(run[met], 2), times)
+    meets[order] = _overlapping(run[order], start[order], end[order])
+    meets_of_call, meets_of_other = np.split(meets, [len(spans)])
+    alone = spans[~meets_of_call]
+    times = np.concatenate((start[meets], end[meets]))
+    moment = _order(np.tile(run[meets], 2), times)
+    met = len(times) // 2
     return _Timeline(
         leaf=tree.leaf,
-        alone=call[alone],
-        alone_ns=end[alone] - start[alone],
-        call=call[met],
-        caller=caller[met],
-        moment_of=moment % max(len(met), 1),
-        begins=moment < len(met),
+        alone=alone,
+        alone_ns=calls.end_ns[alone] - calls.start_ns[alone],
+        call=spans[meets_of_call],
+        caller=tree.other_caller[others[meets_of_other]],
+        moment_of=np.where(moment < met, moment, moment - met).astype(np.int32),
+        step=np.where(moment < met, 1, -1).astype(np.int8),
         lasts_ns=np.append(np.diff(times[moment]), [0])[: len(moment)],
     )
 
 
 def _order(run: Codes, time_ns: Times) -> Places:
     """Return the positions in order of (run, time), by two sorts of numbers, not one of pairs."""
-    count = len(run)
     by_time = np.argsort(time_ns)
-    key = np.sort(run[by_time].astype(np.int64) * count + np.arange(count))
-    order: Places = by_time[key % max(count, 1)]
-    return order
+    return by_time[rows_by_code(run[by_time], np.arange(len(run)))]
 
 
 def _overlapping(run: Codes, start_ns: Times, end_ns: Times) -> Flags:

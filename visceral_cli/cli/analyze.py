@@ -66,17 +66,20 @@ def analyze(
     if view.show_arguments and view.rows is not Rows.CALLS and chosen is not Format.HTML:
         session.terminal.note("arguments and results are shown with --rows calls and in html only")
 
-    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import analyze_inputs
-    from visceral_cli.report.page.gather import PageWanted
-    from visceral_cli.report.writers import Answer, write_answer
 
-    page = PageWanted(view.show_arguments) if chosen is Format.HTML else None
+    page = None
+    if chosen is Format.HTML:
+        from visceral_cli.report.page.gather import PageWanted
+
+        page = PageWanted(view.show_arguments)
     with ExitStack() as open_until_written:
         with session.working() as progress:
             analysis = open_until_written.enter_context(
                 analyze_inputs(inputs_given, settings, progress, page)
             )
+        from visceral_cli.report.writers import Answer, write_answer
+
         say_damage(session.terminal, analysis.report)
         answer = Answer(
             analysis.report,

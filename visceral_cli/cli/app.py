@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import traceback
@@ -122,7 +123,7 @@ def _say_full_disk(error: OSError) -> None:
     """Speak of temporary files: what writes an answer or a store names its own place."""
     import tempfile
 
-    reason = (error.strerror or "no space left").lower()
+    reason = os.strerror(error.errno or errno.ENOSPC).lower()  # Arrow has words of its own for it
     say_error(
         f"{tempfile.gettempdir()}: temporary files cannot be written: {reason}",
         "the variable TMPDIR names another folder for them",

@@ -66,7 +66,6 @@ def check(
     baseline_file = _baseline_file(session.configuration, update=update_baseline)
     request = _request(session.configuration)
 
-    session.get_ready_to_read(inputs_given)
     from visceral_cli.checking import check_inputs
     from visceral_cli.cli.analyze import say_damage
     from visceral_cli.report.check_writers import write_check

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -48,16 +48,21 @@ def curve(
     The proposed freshness is marked; the intervals tell how sure the other points are.
     """
     from visceral_cli.cli.session import open_session
-    from visceral_cli.report.curve import curve_json, curve_text
+    from visceral_cli.report.curve import curve_json, write_curve_table
     from visceral_cli.report.output import write_output
 
     session = open_session(context)
     inputs_given, settings = session.inputs(), session.configuration.settings()
 
-    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import curve_inputs
 
     with session.working() as progress:
         curves = curve_inputs(tool_name, inputs_given, settings, progress)
-    text = curve_json(curves) if json else curve_text(curves)
-    write_output(session.place(), lambda out: out.write(text.encode()))
+
+    def write(out: BinaryIO) -> None:
+        if json:
+            out.write(curve_json(curves).encode())
+        else:
+            write_curve_table(curves, out, session.view())
+
+    write_output(session.place(), write)

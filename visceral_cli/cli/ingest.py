@@ -41,7 +41,6 @@ def ingest(
     if settings.store is None:
         raise UsageError("no store is given", hint="add --store FILE, such as traces.duckdb")
 
-    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import ingest_inputs
     from visceral_cli.report.output import write_output
 

@@ -70,7 +70,6 @@ def rules(
         write_settings(session, known, chosen)
         return
     inputs_given, settings = session.inputs(), replace(settings, for_plain_caches=True)
-    session.get_ready_to_read(inputs_given)
 
     from visceral_cli.cli.analyze import say_damage
     from visceral_cli.cli.environment import process_environment

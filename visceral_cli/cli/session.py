@@ -17,7 +17,6 @@ from visceral_cli.cli.readers import one_of
 from visceral_cli.cli.terminal import Color, Terminal, make_terminal, size_of
 from visceral_cli.cli.wrong_value import WrongValue
 from visceral_cli.errors import UsageError
-from visceral_cli.loading.fork_server import start_for
 from visceral_cli.progress import Progress
 from visceral_cli.report.view import Format, Rows, View
 
@@ -43,10 +42,6 @@ class Session:
                 "no input is given", hint="name span files, a folder of them, - or a store"
             )
         return inputs
-
-    def get_ready_to_read(self, inputs: Sequence[str]) -> None:
-        """Start what reads large inputs, so that it is ready once the stages are imported."""
-        start_for(inputs, self.configuration.get(keys.WORKERS))
 
     def place(self) -> Path | None:
         """Return the file to write; ``None`` for stdout."""

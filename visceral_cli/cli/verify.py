@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from visceral_cli.cli import options, verify_options
+from visceral_cli.cli import check_options, options, verify_options
 
 if TYPE_CHECKING:
     from visceral_cli.cli.session import Session
@@ -46,7 +46,7 @@ def verify(
     max_freshness: options.MaxFreshness = None,
     max_stale_rate: options.MaxStaleRate = None,
     confidence: options.Confidence = None,
-    output_format: options.OutputFormat = None,
+    output_format: check_options.CheckFormat = None,
     json: options.Json = False,
     output: options.Output = None,
     top: options.Top = None,
@@ -76,7 +76,6 @@ def verify(
     if request.execute is not None:
         settings = replace(settings, extract=replace(settings.extract, keep_text=True))
 
-    session.get_ready_to_read(inputs_given)
     from visceral_cli.pipeline import verify_inputs
 
     with session.working() as progress:

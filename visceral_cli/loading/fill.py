@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ import duckdb
 
 from visceral_cli.errors import InputError, UsageError
 from visceral_cli.ingest.files import find_files
+from visceral_cli.loading import fork_server
 from visceral_cli.loading.claim import claim_settings
 from visceral_cli.loading.load import LoadSummary, load_files
 from visceral_cli.loading.settle import settle
@@ -38,11 +39,21 @@ class FilledStore:
     """Spans whose parent is in none of the inputs."""
 
 
+def _nothing() -> None: ...
+
+
 @contextmanager
 def filled_store(
-    inputs: Sequence[str], settings: Settings, progress: Progress
+    inputs: Sequence[str],
+    settings: Settings,
+    progress: Progress,
+    *,
+    meanwhile: Callable[[], None] = _nothing,
 ) -> Iterator[FilledStore]:
     """Open the store that ``inputs`` are, or load them into one: the settings', or a temporary one.
+
+    ``meanwhile`` is called once before the store is there: while other processes begin to read, if
+    there is so much to be read.
 
     Raises:
         InputError: an input is not there, nothing usable was found, or damage when strict.
@@ -54,6 +65,7 @@ def filled_store(
             store = stack.enter_context(open_store(given))
             claim_settings(store, settings.extract)
             loaded = LoadSummary()
+            meanwhile()
         else:
             spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="visceral-")))
             files = find_files(
@@ -62,7 +74,9 @@ def filled_store(
             store = stack.enter_context(
                 temporary_store() if settings.store is None else open_store(settings.store)
             )
-            loaded = load_files(store, files, settings, progress, kept=settings.store is not None)
+            kept = settings.store is not None
+            loaded = load_files(store, files, settings, progress, meanwhile, kept=kept)
+        fork_server.stop()
         leave_room(store, MEMORY_LIMIT_BESIDE_TREE)
         progress.stage("joining spans of one call")
         tree = settle(store, settings.extract)

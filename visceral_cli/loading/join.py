@@ -127,14 +127,16 @@ def _choose_sets(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> int:
 
 def _records_of_nested_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> list[int]:
     """Calls below a call of the same tool, or below any call when the kind is no plain tool."""
+    records = store.execute("SELECT record FROM _call_told").fetchnumpy()["record"]
+    spans = tree.index_of(records)
+    called = np.zeros(len(tree.record), dtype=bool)
+    called[spans] = True
+    if not (tree.nearest_marked_ancestor(spans, called) >= 0).any():
+        return []  # as in most inputs: no texts need to be read
     columns = store.execute(
         "SELECT record, hash(tool) AS tool, kind <> 'tool' AS other_kind FROM _call_told"
     ).fetchnumpy()
-    if not len(columns["record"]):
-        return []
     spans = tree.index_of(columns["record"])
-    called = np.zeros(len(tree.record), dtype=bool)
-    called[spans] = True
     tool = np.zeros(len(tree.record), dtype=np.uint64)
     tool[spans] = columns["tool"]
     above = tree.nearest_marked_ancestor(spans, called)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -21,18 +21,19 @@ from visceral_cli.ingest.read_file import Plan, plan_file
 from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
 from visceral_cli.loading.claim import claim_settings
 from visceral_cli.loading.fork_server import SMALL_INPUT_BYTES
+from visceral_cli.loading.piece_rows import PieceRows
 from visceral_cli.loading.pool import (
     ReadPieces,
     available_cores,
     reading_here,
     reading_processes,
 )
+from visceral_cli.loading.rows import with_span_columns
 from visceral_cli.loading.texts import insert_texts
-from visceral_cli.loading.worker import PieceRows
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
 
-_PIECES_AT_ONCE = 4
+_PIECES_AT_ONCE = 8
 """How many pieces' rows are inserted together: a statement costs as much as a thousand rows."""
 
 _RECORD_TABLES = ("_span_record", "_call_record", "_mention", "damage", "input_file")
@@ -83,10 +84,13 @@ def load_files(
     files: Sequence[InputFile],
     settings: Settings,
     progress: Progress,
+    meanwhile: Callable[[], None] = lambda: None,
     *,
     kept: bool,
 ) -> LoadSummary:
     """Load ``files`` into ``store``; with ``kept`` those it already holds are skipped by digest.
+
+    ``meanwhile`` is called once, as soon as other processes read, if any are needed.
 
     Raises:
         UsageError: the store was filled under other settings of extraction.
@@ -99,13 +103,14 @@ def load_files(
     with ExitStack() as stack:
         workers = settings.workers or available_cores()
         if workers > 1 and total_bytes > SMALL_INPUT_BYTES:
-            read = stack.enter_context(reading_processes(workers, settings))
+            read = stack.enter_context(reading_processes(workers, settings, meanwhile))
         else:
+            meanwhile()
             read = reading_here(settings)
         # Inserting takes half the work on one thread; the others read meanwhile.
         store.execute("SET threads = 1")
-        stack.callback(store.execute, "RESET threads")
         plans = _load_all(store, new, settings, progress, read)
+    store.execute("RESET threads")
     other = sum(plan.format == OTHER_FILE for plan in plans)
     summary.loaded -= other
     summary.other += other
@@ -241,7 +246,8 @@ def _insert_waiting(store: duckdb.DuckDBPyConnection, load: _FileLoad) -> None:
         starts.append(starts[-1] + rows.spans.num_rows)
     load.first_record = starts.pop()
     _insert_batches(store, load, "_span_record", _numbered([rows.spans for rows in pieces], starts))
-    _insert_batches(store, load, "_call_record", _numbered([rows.calls for rows in pieces], starts))
+    calls = [with_span_columns(rows.calls, rows.spans) for rows in pieces]
+    _insert_batches(store, load, "_call_record", _numbered(calls, starts))
     _insert_batches(store, load, "_mention", [rows.mentions for rows in pieces])
 
 

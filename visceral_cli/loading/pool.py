@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import pickle
+import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 from visceral_cli.calls.extract import Extractor
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.json_window import WINDOW
 from visceral_cli.ingest.pieces import Piece
-from visceral_cli.loading import fork_server
 from visceral_cli.loading.fork_server import interrupts_later, reading_context
-from visceral_cli.loading.worker import PieceRows, begin_reading_process, read_all_rows, read_rows
+from visceral_cli.loading.piece_rows import PieceRows, SentRows, received
+from visceral_cli.loading.worker import begin_reading_process, read_all_rows, read_rows
 from visceral_cli.settings import Settings
 
 Owned = tuple[int, Piece]
@@ -47,28 +48,39 @@ def reading_here(settings: Settings) -> ReadPieces:
 
 
 @contextmanager
-def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
-    """Read in ``count`` processes.
+def reading_processes(
+    count: int, settings: Settings, meanwhile: Callable[[], None] = lambda: None
+) -> Iterator[ReadPieces]:
+    """Read in ``count`` processes; ``meanwhile`` is called once, when all of them have begun.
 
     They come from a fork server. Pieces are taken ahead by one a process, and a piece that is read
     as a stream is read here, so memory stays bounded.
     """
-    pool = ProcessPoolExecutor(
-        count, mp_context=reading_context(), initializer=begin_reading_process
-    )
-    do = partial(read_all_rows, pickled_settings=pickle.dumps(settings))
     extractor = Extractor(settings.extract)
+    folder = tempfile.TemporaryDirectory(prefix="visceral-", ignore_cleanup_errors=True)
+    pool = ProcessPoolExecutor(
+        count,
+        mp_context=reading_context(),
+        initializer=begin_reading_process,
+        initargs=(folder.name,),
+    )
+    do = partial(read_all_rows, pickled_settings=pickle.dumps(settings), folder=folder.name)
+    once = cache(meanwhile)
 
     def read(pieces: Iterable[Owned]) -> Iterator[OwnedRows]:
-        waiting: deque[tuple[int, Future[list[PieceRows]]]] = deque()
+        waiting: deque[tuple[int, Future[SentRows]]] = deque()
         for file, piece in pieces:
             if piece.is_packed or piece.length > WINDOW:
                 yield from _results(waiting, 0)
+                once()
                 yield file, read_rows(piece, settings, extractor)
             else:
                 with interrupts_later():  # the first one starts the processes
                     waiting.append((file, pool.submit(do, piece)))
-                yield from _results(waiting, count + 1)
+                if len(waiting) > count + 1:
+                    once()
+                    yield from _results(waiting, count + 1)
+        once()
         yield from _results(waiting, 0)
 
     try:
@@ -80,7 +92,7 @@ def reading_processes(count: int, settings: Settings) -> Iterator[ReadPieces]:
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-        fork_server.stop()
+        folder.cleanup()
 
 
 def available_cores() -> int:
@@ -91,9 +103,7 @@ def available_cores() -> int:
         return os.cpu_count() or 1
 
 
-def _results(
-    waiting: deque[tuple[int, Future[list[PieceRows]]]], leave: int
-) -> Iterator[OwnedRows]:
+def _results(waiting: deque[tuple[int, Future[SentRows]]], leave: int) -> Iterator[OwnedRows]:
     while len(waiting) > leave:
         file, future = waiting.popleft()
-        yield file, future.result()
+        yield file, received(future.result())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -66,6 +67,16 @@ _CALL_COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
 CALL_FIELDS = {column: field for column, _, field in _CALL_COLUMNS}
 """Column of ``_call_record`` to field of :class:`ToolCall`."""
 
+_SPAN_COLUMNS = (
+    "trace_id",
+    "span_id",
+    "parent_span_id",
+    "start_ns",
+    "end_ns",
+    "service",
+    "scope",
+)
+"""Columns of ``_call_record`` that every call has from the span that tells it."""
 
 _SPAN_TYPES = {
     "trace_id": pa.string(),
@@ -99,7 +110,6 @@ class SpanRows:
 
     def add(self, spans: Sequence[Span], told: Sequence[SpanContext]) -> None:
         """Add spans; ``told[i]`` belongs to ``spans[i]``."""
-        services = {id(span.resource): span.resource.service for span in spans}
         columns = self._columns
         columns["trace_id"] += [span.trace_id for span in spans]
         columns["span_id"] += [span.span_id for span in spans]
@@ -109,7 +119,8 @@ class SpanRows:
         columns["start_ns"] += [span.start_ns for span in spans]
         columns["end_ns"] += [span.end_ns for span in spans]
         columns["status"] += [span.status for span in spans]
-        columns["service"] += [services[id(span.resource)] for span in spans]
+        for resource, run in groupby([span.resource for span in spans]):
+            columns["service"] += [resource.service] * len(list(run))
         columns["scope"] += [span.scope for span in spans]
         columns["session"] += [row.session for row in told]
         columns["user_id"] += [row.user for row in told]
@@ -130,15 +141,41 @@ class SpanRows:
 def call_batch(calls: CallColumns, arguments_hashes: Sequence[str | None]) -> pa.RecordBatch:
     """One row per call; the ``i``-th hash is that of the arguments of call ``i``, if kept."""
     fields = calls.fields
-    columns: dict[str, pa.Array] = {
-        "record": pa.array(calls.records, pa.int64()),
-        "arguments_hash": _column(arguments_hashes, pa.string()),
-    }
+    columns = _columns_of_calls(calls, arguments_hashes)
     columns["start_ns"], columns["end_ns"] = _intervals(fields["start_ns"], fields["end_ns"])
     for column, type_, field in _CALL_COLUMNS:
         if column not in columns:
             columns[column] = _column(fields[field], type_)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def short_call_batch(calls: CallColumns, arguments_hashes: Sequence[str | None]) -> pa.RecordBatch:
+    """The same without what stands in the rows of spans: see :func:`with_span_columns`."""
+    return pa.RecordBatch.from_pydict(_columns_of_calls(calls, arguments_hashes))
+
+
+def with_span_columns(calls: pa.RecordBatch, spans: pa.RecordBatch) -> pa.RecordBatch:
+    """Complete the rows of :func:`short_call_batch` from those of their spans.
+
+    ``record`` is the place of a row in ``spans``.
+    """
+    told = spans.select(_SPAN_COLUMNS).take(calls.column("record"))
+    return pa.RecordBatch.from_arrays(
+        [*calls.columns, *told.columns], names=[*calls.schema.names, *told.schema.names]
+    )
+
+
+def _columns_of_calls(
+    calls: CallColumns, arguments_hashes: Sequence[str | None]
+) -> dict[str, pa.Array]:
+    columns = {
+        "record": pa.array(calls.records, pa.int64()),
+        "arguments_hash": _column(arguments_hashes, pa.string()),
+    }
+    for column, type_, field in _CALL_COLUMNS:
+        if column not in _SPAN_COLUMNS:
+            columns[column] = _column(calls.fields[field], type_)
+    return columns
 
 
 def mention_batch(mentions: Sequence[Mention]) -> pa.RecordBatch:
@@ -223,8 +260,21 @@ def _intervals(
 
 
 def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    if values and values[0] is None and values.count(None) == len(values):
-        return pa.nulls(len(values), type_)
+    """Return the values as an array; where all are one object, without looking at each."""
+    count = len(values)
+    # Few columns come further than this line that are not all alike.
+    if count > 2 and values[0] is values[-1] is values[count // 2]:
+        one = values[0]
+        if values.count(one) == count:
+            return pa.nulls(count, type_) if one is None else _repeated(one, count, type_)
+    return _array(values, type_)
+
+
+def _repeated(value: Any, count: int, type_: pa.DataType) -> pa.Array:
+    return pa.repeat(_array([value], type_)[0], count)
+
+
+def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     return _texts(values) if type_ == pa.string() else pa.array(values, type_)
 
 

@@ -77,27 +77,39 @@ SELECT DISTINCT trace_before, trace_id
 FROM earlier
 WHERE start_ns <= end_before;
 
--- One row per trace in which several instrumentations, or both sides of a connection, tell of one
--- tool, or spans tell the phases of a call.
-CREATE OR REPLACE TEMP VIEW _told_by_several AS
-SELECT DISTINCT trace_id
-FROM _call_told
-GROUP BY trace_id, tool
-HAVING min(convention) <> max(convention)
+-- Whether several instrumentations, or both sides of a connection, tell of the calls of a group, or
+-- spans tell the phases of a call.
+CREATE OR REPLACE TEMP MACRO _several_tell(convention, scope, span_kind) AS
+    min(convention) <> max(convention)
     OR min(scope) <> max(scope)
     OR min(span_kind) <> max(span_kind)
     OR bool_or(convention IN ('openinference-beeai', 'claude-code-execution'));
+
+-- One row per trace in which several tell of one tool. In few traces they tell of any: only the
+-- calls of these are grouped by tool.
+CREATE OR REPLACE TEMP VIEW _told_by_several AS
+SELECT DISTINCT trace_id
+FROM _call_told
+WHERE trace_id IN (
+    SELECT trace_id
+    FROM _call_told
+    GROUP BY trace_id
+    HAVING _several_tell(convention, scope, span_kind)
+)
+GROUP BY trace_id, tool
+HAVING _several_tell(convention, scope, span_kind);
 
 -- One row per trace whose spans agree on one session, user or agent: what a call of the trace
 -- whose own span names none belongs to.
 CREATE OR REPLACE TEMP VIEW _trace_who AS
 SELECT
-    trace_id,
+    hash(trace_id)                                              AS run_key,
     CASE WHEN min(session) = max(session) THEN min(session) END AS session,
     CASE WHEN min(user_id) = max(user_id) THEN min(user_id) END AS user_id,
     CASE WHEN min(agent) = max(agent) THEN min(agent) END       AS agent
 FROM span
-GROUP BY trace_id;
+WHERE session IS NOT NULL OR user_id IS NOT NULL OR agent IS NOT NULL
+GROUP BY run_key;
 
 -- One row per trace in which calls may have to be completed or joined, with the number of the set
 -- of traces that are judged together.
@@ -124,36 +136,11 @@ JOIN _told_elsewhere USING (trace_id);
 -- One row per call record that a row of _call_joined stands for or has absorbed.
 CREATE OR REPLACE TEMP TABLE _replaced (record BIGINT NOT NULL, position INTEGER NOT NULL);
 
--- One row per call, in the order of time.
-CREATE OR REPLACE TEMP VIEW _call_order AS
-WITH call AS (
-    SELECT record, position, trace_id, span_id, start_ns, end_ns
-    FROM _call_told
-    WHERE NOT EXISTS (
-        SELECT 1 FROM _replaced
-        WHERE _replaced.record = _call_told.record AND _replaced.position = _call_told.position
-    )
-    UNION ALL
-    SELECT record, position, trace_id, span_id, start_ns, end_ns
-    FROM _call_joined
-)
-SELECT
-    row_number() OVER (
-        ORDER BY start_ns NULLS LAST, end_ns, trace_id, span_id, position
-    ) - 1 AS call_key,
-    record,
-    position,
-    trace_id
-FROM call;
-
--- The same, and what the other spans of its trace say of whom it belongs to.
-CREATE OR REPLACE TEMP VIEW _call_order_with_who AS
-SELECT
-    call_key,
-    record,
-    position,
-    session,
-    user_id,
-    agent
-FROM _call_order
-LEFT JOIN _trace_who USING (trace_id);
+-- One row per call: what tells its place in the order of time, and whom it says it belongs to.
+CREATE OR REPLACE TEMP VIEW _call_to_order AS
+SELECT record, position, trace_id, span_id, start_ns, end_ns, session, user_id, agent
+FROM _call_told
+WHERE (record, position) NOT IN (SELECT (record, position) FROM _replaced)
+UNION ALL
+SELECT record, position, trace_id, span_id, start_ns, end_ns, session, user_id, agent
+FROM _call_joined;

@@ -26,6 +26,8 @@ class SpanTree:
     """Index of the parent, -1 for a root or an orphan; shape (spans,)."""
     orphan: NDArray[np.bool_]
     """Whether the span names a parent that was never seen."""
+    has_copies: bool
+    """Whether any span is here more than once."""
 
     def index_of(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
         """Indices of the given records, all of which must be in the tree."""
@@ -59,7 +61,7 @@ def span_tree(store: duckdb.DuckDBPyConnection) -> SpanTree:
         WHERE record NOT IN (SELECT record FROM _copy)
         """
     ).fetchnumpy()
-    by_record = np.argsort(columns["record"])
+    by_record = np.argsort(columns["record"], kind="stable")  # nearly in order: soon done
     own = columns["own"][by_record]
     wanted = columns["parent"][by_record]
     has_parent = columns["has_parent"][by_record].astype(bool)
@@ -72,4 +74,5 @@ def span_tree(store: duckdb.DuckDBPyConnection) -> SpanTree:
         record=columns["record"][by_record],
         parent=np.where(found, by_own[place], -1) if len(own) else place,
         orphan=has_parent & ~found,
+        has_copies=bool((sorted_own[1:] == sorted_own[:-1]).any()),
     )

@@ -3,82 +3,32 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import os
 import pickle
+import shutil
 import signal
-from collections import Counter
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple
-
-import pyarrow as pa
 
 from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.extract import Extractor
 from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import read_piece
-from visceral_cli.ingest.span import Damage, DamageKind, Reading, Span
+from visceral_cli.ingest.span import Reading, Span
+from visceral_cli.loading.piece_rows import PieceRows, SentRows, send
 from visceral_cli.loading.rows import (
     SpanRows,
     arguments_batch,
-    call_batch,
     hashes_of_kept_arguments,
     mention_batch,
     results_batch,
+    short_call_batch,
 )
 from visceral_cli.settings import ExtractSettings, Settings
-
-
-@dataclass(frozen=True, slots=True)
-class PieceRows:
-    """The rows of one piece; ``record`` counts from 0 within it."""
-
-    spans: pa.RecordBatch
-    calls: pa.RecordBatch
-    mentions: pa.RecordBatch
-    arguments: pa.RecordBatch
-    """Distinct (hash, text) of those that are kept."""
-    results: pa.RecordBatch
-    damage: list[Damage]
-    damage_counts: Counter[DamageKind]
-    lines: int
-    log_records: int
-    skipped: Counter[str]
-    input_bytes: int
-    """Length of what was read, for the progress bar."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes with each batch as one piece of memory.
-
-        Arrow's own pickling makes one of every buffer of every column: twice the time, and memory
-        in so many small pieces that what is freed cannot be given back.
-        """
-        values = [getattr(self, field.name) for field in fields(self)]
-        return _unpacked, tuple(map(_packed, values))
-
-
-def _packed(value: object) -> object:
-    if not isinstance(value, pa.RecordBatch):
-        return value
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, value.schema) as stream:
-        stream.write_batch(value)
-    return _Packed(sink.getvalue().to_pybytes())
-
-
-class _Packed(NamedTuple):
-    """A batch as an Arrow IPC stream."""
-
-    stream: bytes
-
-    def batch(self) -> pa.RecordBatch:
-        return pa.ipc.open_stream(self.stream).read_next_batch()
-
-
-def _unpacked(*values: Any) -> PieceRows:
-    return PieceRows(*(value.batch() if isinstance(value, _Packed) else value for value in values))
 
 
 def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterator[PieceRows]:
@@ -91,21 +41,21 @@ def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterato
         input_bytes = 0
 
 
-def read_all_rows(piece: Piece, pickled_settings: bytes) -> list[PieceRows]:
-    """Return the results of :func:`read_rows`, in another process.
+def read_all_rows(piece: Piece, pickled_settings: bytes, folder: str) -> SentRows:
+    """Send the results of :func:`read_rows` from another process, through ``folder``.
 
     The settings come pickled so that a process can tell that they are those it knows: its extractor
     remembers the texts that it has read.
     """
     settings, extractor = _prepared(pickled_settings)
-    rows = list(read_rows(piece, settings, extractor))
+    sent = send(list(read_rows(piece, settings, extractor)), folder)
     if next(_pieces_read) % _PIECES_A_COLLECTION == 0:
         gc.collect()
-    return rows
+    return sent
 
 
-def begin_reading_process() -> None:
-    """Prepare a process that does nothing but :func:`read_all_rows`.
+def begin_reading_process(folder: str) -> None:
+    """Prepare a process that does nothing but :func:`read_all_rows`, and sends through ``folder``.
 
     Spans come and go by the thousand and hold no cycles: looking for some after every few hundred
     takes a fifth of the time, so it is done once in a few pieces. Ctrl-C reaches the whole process
@@ -114,6 +64,19 @@ def begin_reading_process() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     gc.disable()
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
+
+
+def _end_with_parent(folder: str) -> None:
+    """End this process, and what it has sent, when the parent was killed.
+
+    It would wait for its next piece forever: reading processes hold both ends of their queue.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
 
 
 _PIECES_A_COLLECTION = 16
@@ -167,7 +130,7 @@ class _Rows:
         hashes = hashes_of_kept_arguments(calls, self._settings)
         rows = PieceRows(
             spans=self._spans.batch(),
-            calls=call_batch(calls, hashes),
+            calls=short_call_batch(calls, hashes),
             mentions=mention_batch(self._told.mentions),
             arguments=arguments_batch(hashes, calls),
             results=results_batch(calls if self._settings.keep_text else CallColumns()),

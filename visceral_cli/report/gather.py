@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
@@ -26,7 +27,10 @@ def inputs_of(store: duckdb.DuckDBPyConnection, names: Sequence[str], orphan_spa
         store, "SELECT count(*), min(start_ns), max(start_ns) FROM _span_record"
     )
     spans, traces = _row(store, "SELECT count(*), count(DISTINCT hash(trace_id)) FROM span")
-    calls, without_times = _row(store, "SELECT count(*), count(*) - count(start_ns) FROM tool_call")
+    calls = store.execute(
+        "SELECT convention, identity_missing, content_missing, count(*), count(start_ns) "
+        "FROM tool_call GROUP BY ALL"
+    ).fetchall()
     files, size, logs, skipped = _row(
         store,
         "SELECT count(*), sum(bytes), sum(log_records), sum(skipped) FROM input_file",
@@ -42,28 +46,22 @@ def inputs_of(store: duckdb.DuckDBPyConnection, names: Sequence[str], orphan_spa
         names=tuple(names),
         files=files,
         input_bytes=int(size or 0),
-        formats=_counts(store, "SELECT format, count(*) FROM input_file GROUP BY ALL"),
+        formats=_most_first(
+            store.execute("SELECT format, count(*) FROM input_file GROUP BY ALL").fetchall()
+        ),
         span_records=records,
         spans=spans,
         traces=traces,
         log_records=int(logs or 0),
         skipped_records=int(skipped or 0),
         orphan_spans=orphan_spans,
-        tool_calls=calls,
-        conventions=_counts(store, "SELECT convention, count(*) FROM tool_call GROUP BY ALL"),
+        tool_calls=sum(count for *_, count, _ in calls),
+        conventions=_most_first((told, count) for told, _, _, count, _ in calls),
         damaged=sum(place.places for place in damage),
         damage=damage,
-        without_identity=_counts(
-            store,
-            "SELECT identity_missing, count(*) FROM tool_call "
-            "WHERE identity_missing IS NOT NULL GROUP BY ALL",
-        ),
-        without_content=_counts(
-            store,
-            "SELECT content_missing, count(*) FROM tool_call "
-            "WHERE content_missing IS NOT NULL GROUP BY ALL",
-        ),
-        without_times=without_times,
+        without_identity=_most_first((why, count) for _, why, _, count, _ in calls),
+        without_content=_most_first((why, count) for _, _, why, count, _ in calls),
+        without_times=sum(count - timed for *_, count, timed in calls),
         first_start_ns=first_ns,
         last_start_ns=last_ns,
     )
@@ -158,7 +156,10 @@ def _row(store: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
     return row
 
 
-def _counts(store: duckdb.DuckDBPyConnection, query: str) -> dict[str, int]:
-    """Return name to count, most first."""
-    rows = store.execute(query).fetchall()
-    return dict(sorted(rows, key=lambda row: (-row[1], row[0])))
+def _most_first(counts: Iterable[tuple[str | None, int]]) -> dict[str, int]:
+    """Return the counts of each name added up, most first; those without a name left out."""
+    added: Counter[str] = Counter()
+    for name, count in counts:
+        if name is not None:
+            added[name] += count
+    return dict(sorted(added.items(), key=lambda row: (-row[1], row[0])))

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, get_type_hints
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
 from visceral_cli.analysis.figures import Finding, FunnelStep, GroupFigures, ToolFigures
 from visceral_cli.contract.rule import Rule
@@ -170,6 +169,8 @@ def _finite(row: Iterable[Any]) -> Iterator[Any]:
 
 def write_parquet(rows: pa.RecordBatchReader, out: BinaryIO) -> None:
     """Write a Parquet file, batch by batch."""
-    with pyarrow.parquet.ParquetWriter(out, rows.schema, compression="zstd") as writer:
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - other formats do without
+
+    with ParquetWriter(out, rows.schema, compression="zstd") as writer:
         for batch in rows:
             writer.write_batch(batch)

@@ -12,12 +12,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, BinaryIO
 
 from visceral_cli.contract.rule import Rule, rule_to_json
 from visceral_cli.report.report import REPORT_FORMAT, Report
 
 TOOL_NAME = "visceral-cli"
+
+_ENCODER = json.JSONEncoder(allow_nan=False)  # `json.dumps` would make one for each row
 
 
 def write_json(report: Report, out: BinaryIO) -> None:
@@ -94,16 +97,17 @@ def _by_identity(report: Report) -> list[dict[str, Any]]:
     ]
 
 
+_AS_IT_IS = frozenset({type(None), bool, int, str})
+
+
 def plain_value(value: Any) -> Any:
     """Return ``value`` as JSON values: dataclasses as objects, choices as their text."""
-    if value is None or isinstance(value, bool):
+    if type(value) in _AS_IT_IS:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, str | int):
-        return value
     if isinstance(value, Rule):
         return rule_to_json(value)
     return _plain_collection(value)
@@ -113,12 +117,22 @@ def _plain_collection(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain_value(item) for item in value]
     if is_dataclass(value):
-        return {field.name: plain_value(getattr(value, field.name)) for field in fields(value)}
+        kind: Any = type(value)
+        return {
+            name: item if type(item) in _AS_IT_IS else plain_value(item)
+            for name in _member_names(kind)
+            for item in (getattr(value, name),)
+        }
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: plain_value(item) for key, item in sorted(value.items())}
     if isinstance(value, Mapping):
         return {}  # by_identity, whose keys are tuples, is written as rows
     raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+@cache
+def _member_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(member.name for member in fields(kind))
 
 
 def _document(document: Mapping[str, Any]) -> Iterator[str]:
@@ -156,4 +170,4 @@ def _rows(rows: Iterable[Any], indent: str) -> Iterator[str]:
 def _line(value: Any) -> str:
     if isinstance(value, _Rows):
         return "[]"  # only without rows does it stand in one line
-    return json.dumps(value, allow_nan=False)
+    return _ENCODER.encode(value)

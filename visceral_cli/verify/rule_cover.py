@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from visceral_cli.analysis.barriers import REACHES
 from visceral_cli.analysis.columns import NONE, CallColumns, Numbers
 from visceral_cli.analysis.history import Codes, Places, Times
-from visceral_cli.analysis.scopes import read_who, split_identities
+from visceral_cli.analysis.scopes import split_identities, who_of
 from visceral_cli.analysis.tools import ToolFacts
 from visceral_cli.contract.rule import Operation, Rule, Sharing
 from visceral_cli.settings import Settings
@@ -92,7 +92,7 @@ def cover_calls(
         (place, tool): allowed_freshness(rules[place], calls.tools[tool], cap)
         for place, tool in pairs
     }
-    within = _within(store, calls, rules, np.where(decided_by >= 0, decided_by, rule))
+    within = _within(calls, rules, np.where(decided_by >= 0, decided_by, rule))
     return Cover(tuple(rules), rule, decided_by, allowed, within, calls.identity)
 
 
@@ -101,9 +101,7 @@ def split_by_cover(calls: CallColumns, cover: Cover) -> CallColumns:
     return split_identities(calls, cover.within)
 
 
-def _within(
-    store: duckdb.DuckDBPyConnection, calls: CallColumns, rules: Sequence[Rule], place: Codes
-) -> Numbers:
+def _within(calls: CallColumns, rules: Sequence[Rule], place: Codes) -> Numbers:
     """Return who asked; a call whose user or session is not known shares with its run only."""
     within = np.zeros(len(calls), np.int64)
     scopes = np.array(
@@ -111,7 +109,7 @@ def _within(
     )[place]
     if (scopes == _ALL).all():
         return within
-    who = read_who(store, calls)
+    who = who_of(calls)
     for nth, scope in enumerate(_SCOPES):
         rows = np.flatnonzero(scopes == nth)
         if scope is not Sharing.ALL and len(rows):

@@ -13,7 +13,7 @@ from visceral_cli.analysis.barriers import Barriers
 from visceral_cli.analysis.columns import NANO, CallColumns, read_calls
 from visceral_cli.analysis.history import Flags
 from visceral_cli.analysis.names import call_names, name_table
-from visceral_cli.analysis.scopes import read_who
+from visceral_cli.analysis.scopes import who_of
 from visceral_cli.analysis.spans import read_spans
 from visceral_cli.contract.rule import Rule
 from visceral_cli.errors import InputError
@@ -86,7 +86,7 @@ def verify_calls(
     cover = cover_calls(store, calls, request.rules, settings)
     calls = split_by_cover(calls, cover)
     looked_at = _looked_at(calls, request.from_ns)
-    who = read_who(store, calls)
+    who = who_of(calls)
     replay = replay_rules(calls, read_spans(store, calls), cover, who, from_ns=request.from_ns)
     barriers = Barriers.of(calls, who)
     rows, serves = recorded_serves(store, calls, cover, barriers, from_ns=request.from_ns)
