@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hypothesis import strategies as st
 
@@ -14,6 +14,7 @@ from visceral_cli.calls.conventions import (
     USER_KEYS,
 )
 from visceral_cli.ingest.span import Event, Resource, Span
+from visceral_cli.ingest.span_columns import Shapes, SpanColumns
 
 
 def _keys_of_table() -> Iterator[str]:
@@ -69,6 +70,18 @@ SECOND_KEY_ONLY = Span(
     scope="openinference.instrumentation.langchain",
 )
 """Of this library only a text under the first of the keys would be a lone argument."""
+
+
+def columns_of(spans: Iterable[Span]) -> SpanColumns:
+    """Spans without events as columns."""
+    columns, shapes = SpanColumns(), Shapes()
+    for span in spans:
+        for field in SpanColumns.__slots__:
+            if field not in ("shape", "values"):
+                getattr(columns, field).append(getattr(span, field))
+        columns.shape.append(shapes.of(span.scope, tuple(span.attributes)))
+        columns.values.append(list(span.attributes.values()))
+    return columns
 
 
 @st.composite

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_spans import spans
+from made_spans import columns_of, spans
 
 from visceral_cli.calls.call_columns import FIELDS
-from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.extract import Extractor, SpanContext
+from visceral_cli.calls.read_columns import read_columns
 from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.read_file import read_whole_file
 from visceral_cli.ingest.span import Resource, Span
@@ -51,11 +52,32 @@ def one_by_one(made: Sequence[Span], chosen: ExtractSettings, first: int) -> tup
     return calls, sorted(mentions), [who for _, _, who in told]
 
 
+def in_columns(made: Sequence[Span], chosen: ExtractSettings, first: int) -> tuple[object, ...]:
+    columns, told = columns_of(made), SpansTold()
+    who = read_columns(columns, Extractor(chosen), first, told)
+    found = [told.calls.records, *(told.calls.fields[name] for name in FIELDS)]
+    calls = sorted(zip(*found, strict=True), key=lambda row: (row[0], row[4]))
+    belongs = [SpanContext(*one) for one in zip(who.session, who.user, who.agent, strict=True)]
+    return calls, sorted(map(repr, told.mentions)), belongs
+
+
+def plain(made: Sequence[Span]) -> list[Span]:
+    return [msgspec.structs.replace(span, events=[], dropped_attributes=0) for span in made]
+
+
 @pytest.mark.parametrize("chosen", SETTINGS)
 @settings(max_examples=150, deadline=None)
 @given(made=st.lists(spans(), min_size=1, max_size=6))
 def test_whatever_the_keys(made: list[Span], chosen: ExtractSettings) -> None:
     assert together([*made, *made], chosen, 3) == one_by_one([*made, *made], chosen, 3)
+
+
+@pytest.mark.parametrize("chosen", SETTINGS)
+@settings(max_examples=150, deadline=None)
+@given(made=st.lists(spans(), min_size=1, max_size=6).map(plain))
+def test_in_columns_whatever_the_keys(made: list[Span], chosen: ExtractSettings) -> None:
+    assert columns_of(made).spans() == made
+    assert in_columns([*made, *made], chosen, 3) == one_by_one([*made, *made], chosen, 3)
 
 
 def test_in_the_corpus(shared: Path) -> None:
@@ -65,6 +87,8 @@ def test_in_the_corpus(shared: Path) -> None:
         read = read_whole_file(file).spans
         for chosen in SETTINGS:
             assert together(read, chosen, 0) == one_by_one(read, chosen, 0), file.name
+            read = plain(read)
+            assert in_columns(read, chosen, 0) == one_by_one(read, chosen, 0), file.name
 
 
 def test_in_the_sample_traces(sample_traces: Path) -> None:
@@ -73,6 +97,7 @@ def test_in_the_sample_traces(sample_traces: Path) -> None:
     calls, mentions, who = together(read, SETTINGS[0], 0)
     assert calls
     assert (calls, mentions, who) == one_by_one(read, SETTINGS[0], 0)
+    assert in_columns(plain(read), SETTINGS[0], 0) == one_by_one(plain(read), SETTINGS[0], 0)
 
 
 def made(number: int, attributes: dict[str, object], **fields: object) -> Span:
@@ -99,6 +124,7 @@ def test_alike_spans_of_other_services_and_outcomes_stay_apart() -> None:
     ]
     calls, _, _ = together(alike, SETTINGS[0], 0)
     assert calls == one_by_one(alike, SETTINGS[0], 0)[0]
+    assert in_columns(alike[:5], SETTINGS[0], 0)[0] == calls[:4]
     services = [row[1 + FIELDS.index("service")] for row in calls]
     failed = [row[1 + FIELDS.index("failed")] for row in calls]
     assert services == ["one", "other", "other", "one", "one"]

@@ -17,6 +17,7 @@ from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.files import InputFile
 from visceral_cli.ingest.read_file import plan_file, read_whole_file
 from visceral_cli.ingest.span import Reading, Resource, Span
+from visceral_cli.loading import worker
 from visceral_cli.loading.piece_rows import PieceRows
 from visceral_cli.loading.rows import (
     SpanRows,
@@ -63,6 +64,44 @@ def test_spans_taken_away_by_the_line_are_those_of_the_whole_reading(lines: Path
     assert rows.calls.column("record").to_pylist() == [0, 4]
     assert rows.mentions.column("call_id").to_pylist() == ["c"]
     assert (rows.lines, rows.damage) == (3, whole.damage)
+
+
+@pytest.mark.parametrize("at_once", [1, 10, 1000])
+@pytest.mark.parametrize("order", ["mfmdsmm", "fmm", "mmf", "mdm", "mm"])
+def test_lines_of_many_spans_keep_their_place_among_others(
+    tmp_path: Path,
+    span: Callable[..., Json],
+    export: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    order: str,
+    at_once: int,
+) -> None:
+    """``m`` is a line of many spans, ``f`` of few, ``s`` many of which one is snake case."""
+    monkeypatch.setattr(worker, "SPANS_AT_ONCE", at_once)
+    lines = []
+    for place, kind in enumerate(order):
+        spans = [
+            span(20 * place + n, tool=None if n % 3 else "search", arguments={"q": n}, result=n)
+            for n in range(2 if kind == "f" else 12)
+        ]
+        if kind == "s":
+            spans[4]["start_time_unix_nano"] = spans[4].pop("startTimeUnixNano")
+        lines.append("{damaged" if kind == "d" else export(spans))
+    path = tmp_path / "spans.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    (rows,) = rows_of(path, Settings())
+    whole = read_whole_file(path).spans
+    assert rows.spans.column("span_id").to_pylist() == [span.span_id for span in whole]
+    assert rows.spans.column("attributes").to_pylist() == [len(one.attributes) for one in whole]
+    extractor = Extractor(ExtractSettings())
+    told = [
+        (record, call.input_hash, call.content_hash)
+        for record, one in enumerate(whole)
+        for call in extractor.calls(one)
+    ]
+    columns = ("record", "input_hash", "content_hash")
+    found = zip(*(rows.calls.column(name).to_pylist() for name in columns), strict=True)
+    assert sorted(found) == told != []
 
 
 def span_between(start_ns: int | None, end_ns: int | None) -> Span:

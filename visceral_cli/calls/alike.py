@@ -15,9 +15,10 @@ from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.contents import Content, ContentReader
 from visceral_cli.calls.convention import Convention
 from visceral_cli.calls.identities import Identity, IdentityReader
+from visceral_cli.calls.span_group import SpanGroup, named, services, texts
 from visceral_cli.calls.tool_call import CallKind, ContentMissing
 from visceral_cli.contract.identity import HASH_VERSION
-from visceral_cli.ingest.span import ERROR, Span
+from visceral_cli.ingest.span import ERROR
 from visceral_cli.settings import NO_DECLARATION, ExtractSettings, ToolDeclaration
 
 _SERVICE = "service.name"
@@ -59,48 +60,42 @@ class AlikeReader:
         self._contents = contents
 
     def read(
-        self, spans: Sequence[Span], records: Sequence[int], row: Convention, columns: CallColumns
+        self, spans: SpanGroup, records: Sequence[int], row: Convention, columns: CallColumns
     ) -> None:
         """Add the calls of spans, one each; :func:`is_told_plainly` holds for their row."""
-        attributes = [span.attributes for span in spans]
-        tools = _texts(attributes, row.tool)
-        for place, tool in enumerate(tools):
-            if tool is None:
-                tools[place] = places.tool_in_name(spans[place].name, row)
+        tools = texts(spans, row.tool)
+        if None in tools:
+            for place, name in enumerate(spans.field("name")):
+                if tools[place] is None:
+                    tools[place] = places.tool_in_name(name, row)
         names: list[str] = tools  # type: ignore[assignment]
         if not row.pseudo_tools.isdisjoint(names):
             kept = [place for place, name in enumerate(names) if name not in row.pseudo_tools]
             if kept:
-                self.read(
-                    [spans[place] for place in kept],
-                    [records[place] for place in kept],
-                    row,
-                    columns,
-                )
+                self.read(spans.part(kept), [records[place] for place in kept], row, columns)
             return
         declared = {name: self._tools.get(name, NO_DECLARATION) for name in set(names)}
         identities = self._read_identities(spans, row, names, declared)
         contents = self._read_contents(spans, row, names, declared)
-        services = _services(spans)
         failed = [
-            span.status == ERROR or content.result.failed
-            for span, content in zip(spans, contents, strict=True)
+            status == ERROR or content.result.failed
+            for status, content in zip(spans.field("status"), contents, strict=True)
         ]
         hashes = [identity.input_hash for identity in identities]
         told: dict[str, Any] = {
-            "trace_id": [span.trace_id for span in spans],
-            "span_id": [span.span_id for span in spans],
-            "parent_span_id": [span.parent_span_id for span in spans],
+            "trace_id": spans.field("trace_id"),
+            "span_id": spans.field("span_id"),
+            "parent_span_id": spans.field("parent_span_id"),
             "tool": names,
             "kind": [_TOOL] * len(spans),
             "convention": [row.name] * len(spans),
-            "start_ns": [span.start_ns for span in spans],
-            "end_ns": [span.end_ns for span in spans],
+            "start_ns": spans.field("start_ns"),
+            "end_ns": spans.field("end_ns"),
             "position": [0] * len(spans),
             "failed": failed,
-            "service": services,
-            "scope": [span.scope for span in spans],
-            "span_kind": [span.kind for span in spans],
+            "service": services(spans),
+            "scope": spans.field("scope"),
+            "span_kind": spans.field("kind"),
             "arguments": [identity.arguments.text for identity in identities],
             "unnamed_arguments": [identity.arguments.unnamed for identity in identities],
             "input_hash": hashes,
@@ -111,13 +106,13 @@ class AlikeReader:
             "content_missing": [content.result.missing for content in contents],
             "content_bytes": [content.result.length for content in contents],
             "empty_result": [content.result.empty for content in contents],
-            "call_id": _call_ids(attributes, row, identities, contents),
-            "session": _texts(attributes, row.session),
-            "user": _texts(attributes, row.user)
+            "call_id": _call_ids(spans, row, identities, contents),
+            "session": texts(spans, row.session),
+            "user": texts(spans, row.user)
             if self._principal is None
-            else [places.named(span, self._principal) for span in spans],
-            "agent": _texts(attributes, row.agent),
-            "principal": self._separators(spans, services),
+            else named(spans, self._principal),
+            "agent": texts(spans, row.agent),
+            "principal": self._separators(spans),
         }
         if any(one.version is not None for one in declared.values()):
             told["version"] = [declared[name].version for name in names]
@@ -131,13 +126,13 @@ class AlikeReader:
 
     def _read_identities(
         self,
-        spans: Sequence[Span],
+        spans: SpanGroup,
         row: Convention,
         tools: Sequence[str],
         declared: Mapping[str, ToolDeclaration],
     ) -> list[Identity]:
         found: list[Any] = [None] * len(spans)
-        raws: list[Any] = [span.attributes[row.arguments[0]] for span in spans]
+        raws = spans.column(row.arguments[0])
         ways = zip(tools, _mimes(spans, row.argument_mime), strict=True)
         for (tool, mime), alike in _texts_by_way(raws, ways):
             texts = [raws[place] for place in alike]
@@ -149,20 +144,19 @@ class AlikeReader:
                 tool = tools[place]
                 declaration = declared[tool]
                 found[place] = self._identities.read(
-                    spans[place], row, _TOOL, tool, declaration.version, declaration
+                    spans.span(place), row, _TOOL, tool, declaration.version, declaration
                 )
         return found
 
     def _read_contents(
         self,
-        spans: Sequence[Span],
+        spans: SpanGroup,
         row: Convention,
         tools: Sequence[str],
         declared: Mapping[str, ToolDeclaration],
     ) -> list[Content]:
         found: list[Any] = [None] * len(spans)
-        key = row.result[0] if row.result else ""
-        raws: list[Any] = [span.attributes.get(key) for span in spans]
+        raws: list[Any] = spans.column(row.result[0]) if row.result else [None] * len(spans)
         # Results are read in one way unless the user declares something of the tool.
         apart = {tool: None if one is NO_DECLARATION else tool for tool, one in declared.items()}
         ways = zip([apart[tool] for tool in tools], _mimes(spans, row.result_mime), strict=True)
@@ -175,25 +169,23 @@ class AlikeReader:
         for place, content in enumerate(found):
             if content is None:
                 declaration = declared[tools[place]]
-                found[place] = self._contents.read(spans[place], row, _TOOL, declaration)
+                found[place] = self._contents.read(spans.span(place), row, _TOOL, declaration)
         return found
 
-    def _separators(
-        self, spans: Sequence[Span], services: Sequence[str | None]
-    ) -> Sequence[str | None]:
+    def _separators(self, spans: SpanGroup) -> Sequence[str | None]:
         """Return what separates the results of each span from those of others."""
         namespace = self._namespace
         if namespace is None:
             return [None] * len(spans)
-        if namespace == _SERVICE and namespace not in spans[0].attributes:
-            return services
-        return [places.named(span, namespace) for span in spans]
+        if namespace == _SERVICE and namespace not in spans.keys:
+            return services(spans)
+        return named(spans, namespace)
 
 
-def _mimes(spans: Sequence[Span], key: str | None) -> list[str | None]:
-    if key is None:
+def _mimes(spans: SpanGroup, key: str | None) -> list[str | None]:
+    if key is None or key not in spans.keys:
         return [None] * len(spans)
-    return [places.text_of(span.attributes.get(key)) for span in spans]
+    return list(map(places.text_of, spans.column(key)))
 
 
 Way = TypeVar("Way", bound=Hashable)
@@ -212,40 +204,15 @@ def _texts_by_way(raws: Sequence[object], ways: Iterable[Way]) -> list[tuple[Way
     return list(groups.items())
 
 
-def _texts(attributes: Sequence[Mapping[str, object]], keys: tuple[str, ...]) -> list[str | None]:
-    """Return the first of ``keys`` that is a text, span by span."""
-    if not keys:
-        return [None] * len(attributes)
-    if len(keys) == 1:
-        key = keys[0]
-        values = [each[key] for each in attributes]
-        if all(values) and set(map(type, values)) == {str}:
-            return values  # type: ignore[return-value]
-    return [places.first_text(each.get, keys) for each in attributes]
-
-
 def _call_ids(
-    attributes: Sequence[Mapping[str, object]],
-    row: Convention,
-    identities: Sequence[Identity],
-    contents: Sequence[Content],
+    spans: SpanGroup, row: Convention, identities: Sequence[Identity], contents: Sequence[Content]
 ) -> list[str | None]:
-    found: list[str | None] = (
-        [places.call_id(each.get, row.call_id) for each in attributes]
-        if row.call_id
-        else [None] * len(attributes)
-    )
+    found: list[str | None] = [None] * len(spans)
+    for key in reversed(row.call_id):
+        told = map(places.as_call_id, spans.column(key))
+        found = [later if one is None else one for one, later in zip(told, found, strict=True)]
     if None in found:
         for place, one in enumerate(found):
             if one is None:
                 found[place] = identities[place].arguments.call_id or contents[place].result.call_id
     return found
-
-
-def _services(spans: Sequence[Span]) -> list[str | None]:
-    """Return the service of each span; many share one resource."""
-    resources = {id(span.resource): span.resource for span in spans}
-    if len(resources) == 1:
-        return [spans[0].resource.service] * len(spans)
-    services = {key: resource.service for key, resource in resources.items()}
-    return [services[id(span.resource)] for span in spans]

@@ -78,10 +78,11 @@ class Extractor:
         opener = SectionOpener(settings.workspace_keys)
         self._tools = settings.tools
         self._namespace = settings.namespace_attribute
-        self._principal = settings.principal_attribute
-        self.names_principal = self._principal is not None
+        self.principal = settings.principal_attribute
         self.plan_of = KeyPlans().of
-        self.find = Recogniser().find
+        recogniser = Recogniser()
+        self.find, self.decided = recogniser.find, recogniser.decided
+        self.may_be_named = recogniser.may_be_named
         self._identities = IdentityReader(opener)
         self._contents = ContentReader(opener)
         self.alike = AlikeReader(settings, self._identities, self._contents)
@@ -150,7 +151,7 @@ class Extractor:
 
     def who(self, span: Span, plan: KeyPlan) -> SpanContext:
         """Return session, user and agent of a span with the plan of its keys."""
-        principal = self._principal
+        principal = self.principal
         if not plan.tells_who and principal is None:
             return NO_CONTEXT
         get = span.attributes.get
@@ -236,7 +237,7 @@ class Extractor:
             call.call_id = places.call_id(get, row.call_id)
         if row.session:
             call.session = places.first_text(get, row.session)
-        principal = self._principal
+        principal = self.principal
         if principal is not None:
             call.user = places.named(span, principal)
         elif row.user:

@@ -24,6 +24,9 @@ _MOST_PLANS = 1024
 _MOST_KEYS = 64
 """Sets of more keys are not remembered: numbered keys make almost every one another."""
 
+Found = tuple[Convention, CallKind]
+"""A row of the table, narrowed to the keys of a span, and the kind of call that the span tells."""
+
 Candidates = tuple[tuple[Convention, CallKind, bool], ...]
 """Rows that a marker's value leads to, narrowed to the keys; whether they have conditions."""
 

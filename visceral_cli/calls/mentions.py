@@ -58,6 +58,7 @@ _WITHIN = (
     "parts", "tool_calls", "toolCalls", "message", "messages", "content", "generations", "kwargs",
     "output", "choices",
 )  # fmt: skip
+_OPERATION, _EXECUTES = "gen_ai.operation.name", "execute_tool"
 _TOOL_EVENT, _CHOICE_EVENT = "gen_ai.tool.message", "gen_ai.choice"
 
 
@@ -119,24 +120,35 @@ def of_span(span: Span, keys: AnswerKeys | None) -> list[Mention]:
     """
     if keys is None and not span.events:
         return []
-    attributes = span.attributes
-    if attributes.get("gen_ai.operation.name") == "execute_tool":
+    found = [] if keys is None else _asked_by(span.attributes, keys)
+    if span.attributes.get(_OPERATION) == _EXECUTES:
         return []
-    found: list[_Asked] = []
-    if keys is not None:
-        for key, needed in keys.answers:
-            value = attributes[key]
-            if value is not None and (not isinstance(value, str) or needed in value):
-                quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
-                found += _asked_in(_parsed(value, needed)) if quick is None else quick
-        found += _flattened(attributes, keys.flattened)
-        if keys.has_events:  # pydantic-ai formats 1: its messages as one attribute
-            found += _asked_in(_choices(_parsed(attributes["events"], "tool_calls")))
     for event in span.events:
         if event.name == _CHOICE_EVENT:
             for value in event.attributes.values():
                 found += _asked_in(_parsed(value, "ool"))
     return _mentions(span.trace_id, found) if found else []
+
+
+def of_attributes(trace_id: str, attributes: _Object, keys: AnswerKeys | None) -> list[Mention]:
+    """Return the arguments of the calls that a model span without events asks for."""
+    found = [] if keys is None else _asked_by(attributes, keys)
+    return _mentions(trace_id, found) if found else []
+
+
+def _asked_by(attributes: _Object, keys: AnswerKeys) -> list[_Asked]:
+    if attributes.get(_OPERATION) == _EXECUTES:
+        return []
+    found: list[_Asked] = []
+    for key, needed in keys.answers:
+        value = attributes[key]
+        if value is not None and (not isinstance(value, str) or needed in value):
+            quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
+            found += _asked_in(_parsed(value, needed)) if quick is None else quick
+    found += _flattened(attributes, keys.flattened)
+    if keys.has_events:  # pydantic-ai formats 1: its messages as one attribute
+        found += _asked_in(_choices(_parsed(attributes["events"], "tool_calls")))
+    return found
 
 
 def of_log(record: LogRecord) -> list[Mention]:

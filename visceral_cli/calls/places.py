@@ -55,24 +55,38 @@ def text_of(value: object) -> str | None:
 def first_text(get: Get, keys: tuple[str, ...]) -> str | None:
     """Return the first attribute that is a text and not empty; integers count as their digits."""
     for key in keys:
-        value = get(key)
-        if value:
-            if type(value) is str:
-                return value
-            if type(value) is int:
-                return str(value)
+        text = as_text(get(key))
+        if text is not None:
+            return text
+    return None
+
+
+def as_text(value: object) -> str | None:
+    """Return a value that is a text and not empty, or the digits of an integer that is not zero."""
+    if value:
+        if type(value) is str:
+            return value
+        if type(value) is int:
+            return str(value)
     return None
 
 
 def call_id(get: Get, keys: tuple[str, ...]) -> str | None:
-    """Return the id of the call; a list of ids (Microsoft's agents) is the JSON text of it."""
+    """Return the id of the call: the first attribute that is one."""
     for key in keys:
-        value = get(key)
-        if value:
-            if type(value) is str:
-                return value
-            if isinstance(value, list):
-                return json.dumps(value)
+        found = as_call_id(get(key))
+        if found is not None:
+            return found
+    return None
+
+
+def as_call_id(value: object) -> str | None:
+    """Return an id of a call; a list of ids (Microsoft's agents) is the JSON text of it."""
+    if value:
+        if type(value) is str:
+            return value
+        if isinstance(value, list):
+            return json.dumps(value)
     return None
 
 
@@ -108,6 +122,11 @@ def named(span: Span, attribute: str) -> str | None:
     value = span.attributes.get(attribute)
     if value is None:
         value = span.resource.attributes.get(attribute)
+    return as_name(value)
+
+
+def as_name(value: object) -> str | None:
+    """Return the text of an attribute that the user named; ``None`` for none or an empty one."""
     return None if value is None or value == "" else str(value)
 
 

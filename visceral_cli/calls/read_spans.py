@@ -8,14 +8,13 @@ from visceral_cli.calls.alike import is_told_plainly
 from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.convention import Convention
 from visceral_cli.calls.extract import NO_CONTEXT, Extractor, SpanContext
-from visceral_cli.calls.key_plan import KeyPlan
-from visceral_cli.calls.tool_call import CallKind, Mention, ToolCall
+from visceral_cli.calls.key_plan import Found, KeyPlan
+from visceral_cli.calls.span_group import SpansTogether
+from visceral_cli.calls.tool_call import Mention, ToolCall
 from visceral_cli.ingest.span import Span
 
 Places = list[int]
 """Places of spans among those that are read at once."""
-
-_Found = tuple[Convention, CallKind]
 
 
 class SpansTold:
@@ -43,12 +42,12 @@ def read_spans(
     calls: list[ToolCall] = []
     records: list[int] = []
     for plan, places in _by_plan(spans, extractor):
-        if plan.tells_who or extractor.names_principal:
+        if plan.tells_who or extractor.principal is not None:
             for place in places:
                 belongs[place] = extractor.who(spans[place], plan)
         groups, apart = _by_row(spans, places, plan, extractor)
         for row, alike in groups:
-            together = [spans[place] for place in alike]
+            together = SpansTogether([spans[place] for place in alike])
             extractor.alike.read(together, [first + place for place in alike], row, told.calls)
         for place, found in apart:
             told_here, asked = extractor.told(spans[place], plan, found)
@@ -74,13 +73,13 @@ def _by_plan(spans: Sequence[Span], extractor: Extractor) -> list[tuple[KeyPlan,
 
 def _by_row(
     spans: Sequence[Span], places: Places, plan: KeyPlan, extractor: Extractor
-) -> tuple[list[tuple[Convention, Places]], list[tuple[int, _Found | None]]]:
+) -> tuple[list[tuple[Convention, Places]], list[tuple[int, Found | None]]]:
     """Return the spans that can be read together, by row, and those that are read one by one.
 
     Spans that are no calls and tell of none are in neither.
     """
     groups: dict[int, tuple[Convention, Places | None]] = {}
-    apart: list[tuple[int, _Found | None]] = []
+    apart: list[tuple[int, Found | None]] = []
     find = extractor.find
     for place in places:
         span = spans[place]

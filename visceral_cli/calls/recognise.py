@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 
 from visceral_cli.calls import key_plan
 from visceral_cli.calls.convention import ANY, Convention
 from visceral_cli.calls.conventions import CONVENTIONS
-from visceral_cli.calls.key_plan import Candidates, KeyPlan
+from visceral_cli.calls.key_plan import Candidates, Found, KeyPlan
 from visceral_cli.calls.tool_call import CallKind
 from visceral_cli.ingest.span import Span
 
 _MOST_VALUES = 64
 """How many values of markers a plan remembers; they are few unless a file is odd."""
+
+
+class Undecided(Enum):
+    """What has a say where the markers of a span do not decide what it is."""
+
+    NAME = "its name"
+    """No marker leads to a row."""
+    ALL = "its name and other attributes"
 
 
 class Recogniser:
@@ -28,24 +37,42 @@ class Recogniser:
             start for row in self._by_name for start in (*row.span_names, *row.span_prefixes)
         )
 
-    def find(self, span: Span, plan: KeyPlan) -> tuple[Convention, CallKind] | None:
+    def find(self, span: Span, plan: KeyPlan) -> Found | None:
         """Return the row and the kind of call, or ``None`` for a span that is no call.
 
         ``plan`` is that of the span's scope and keys.
         """
         for key in plan.markers:
-            value = span.attributes[key]
-            if type(value) is str:
-                known = (key, ANY if key in self._any else value)
-                candidates = plan.candidates.get(known)
-                if candidates is None:
-                    candidates = self._learn(known, plan, span)
-                for row, kind, has_conditions in candidates:
-                    if not has_conditions or _conditions_hold(row, span):
-                        return row, kind
-        if span.name.startswith(self._name_starts):
+            for row, kind, has_conditions in self._candidates(key, span, plan):
+                if not has_conditions or _conditions_hold(row, span):
+                    return row, kind
+        if self.may_be_named(span.name):
             return self._find_by_name(span, plan)
         return None
+
+    def decided(self, span: Span, plan: KeyPlan) -> Found | Undecided:
+        """Return what :meth:`find` does for all spans of the plan whose markers have these values.
+
+        That is, unless something else than the markers has a say.
+        """
+        for key in plan.markers:
+            candidates = self._candidates(key, span, plan)
+            if candidates:
+                row, kind, has_conditions = candidates[0]
+                return Undecided.ALL if has_conditions else (row, kind)
+        return Undecided.NAME
+
+    def may_be_named(self, name: str) -> bool:
+        """Whether the name of a span without markers may be that of a call."""
+        return name.startswith(self._name_starts)
+
+    def _candidates(self, key: str, span: Span, plan: KeyPlan) -> Candidates:
+        value = span.attributes[key]
+        if type(value) is not str:
+            return ()
+        known = (key, ANY if key in self._any else value)
+        candidates = plan.candidates.get(known)
+        return self._learn(known, plan, span) if candidates is None else candidates
 
     def _learn(self, known: tuple[str, str], plan: KeyPlan, span: Span) -> Candidates:
         key, value = known
@@ -62,7 +89,7 @@ class Recogniser:
         plan.candidates[known] = candidates
         return candidates
 
-    def _find_by_name(self, span: Span, plan: KeyPlan) -> tuple[Convention, CallKind] | None:
+    def _find_by_name(self, span: Span, plan: KeyPlan) -> Found | None:
         for row in self._by_name:
             if span.scope.startswith(row.scopes or "") and _conditions_hold(row, span):
                 return _row(row, plan, span), CallKind.TOOL

@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.extract import SpanContext
+from visceral_cli.calls.read_columns import Who
 from visceral_cli.calls.tool_call import Mention
 from visceral_cli.ingest.span import Span
+from visceral_cli.ingest.span_columns import SpanColumns
 from visceral_cli.settings import ExtractSettings
 
 LATEST_NS = 2**63 - 1
@@ -126,6 +128,20 @@ class SpanRows:
         columns["user_id"] += [row.user for row in told]
         columns["agent"] += [row.agent for row in told]
         columns["attributes"] += [len(span.attributes) for span in spans]
+
+    def add_columns(self, spans: SpanColumns, who: Who) -> None:
+        """Add spans that are columns already, and whom they belong to."""
+        columns = self._columns
+        for name in ("trace_id", "span_id", "parent_span_id", "name", "kind", "start_ns", "end_ns"):
+            columns[name] += getattr(spans, name)
+        columns["status"] += spans.status
+        for resource, run in groupby(spans.resource):
+            columns["service"] += [resource.service] * len(list(run))
+        columns["scope"] += [shape.scope for shape in spans.shape]
+        columns["session"] += who.session
+        columns["user_id"] += who.user
+        columns["agent"] += who.agent
+        columns["attributes"] += map(len, spans.values)
 
     def batch(self) -> pa.RecordBatch:
         """Return the rows as a batch; ``record`` starts at 0."""

@@ -15,10 +15,14 @@ from itertools import count
 
 from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.read_columns import read_columns
 from visceral_cli.calls.read_spans import SpansTold, read_spans
+from visceral_cli.ingest.json_lines import decode_json_line
+from visceral_cli.ingest.otlp_json import read_by_column
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import read_piece
 from visceral_cli.ingest.span import Reading, Span
+from visceral_cli.ingest.span_columns import SpanColumns
 from visceral_cli.loading.piece_rows import PieceRows, SentRows, send
 from visceral_cli.loading.rows import (
     SpanRows,
@@ -35,7 +39,7 @@ def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterato
     """Read one piece and find the calls in it; several results where it is read as a stream."""
     input_bytes = piece.length
     rows = _Rows(extractor, settings.extract)
-    for reading in read_piece(piece, settings, each=rows.take):
+    for reading in read_piece(piece, settings, decode_line=rows.decode_line, each=rows.take):
         rows.take(reading)
         yield rows.result(reading, input_bytes)
         input_bytes = 0
@@ -103,29 +107,48 @@ class _Rows:
 
     def _begin(self) -> None:
         self._waiting: list[Span] = []
+        self._in_columns = SpanColumns()
         self._spans = SpanRows()
         self._told = SpansTold()
         self._log_records = 0
 
+    def decode_line(self, line: bytes, reading: Reading, seed: str) -> None:
+        """Read one line: by column where it is clean OTLP, else with patience."""
+        if not read_by_column(line, reading, self._in_columns):
+            decode_json_line(line, reading, seed)
+
     def take(self, reading: Reading) -> None:
-        """Move the spans and log records of a reading into rows."""
-        self._waiting += reading.spans
-        reading.spans = []
-        if len(self._waiting) >= SPANS_AT_ONCE:
-            self._read_waiting()
+        """Move the spans and log records of a reading into rows, in the order of reading."""
+        if reading.spans or self._waiting:
+            # Lines of both kinds take turns: small batches of each would cost more than objects.
+            self._waiting += self._in_columns.spans()
+            self._waiting += reading.spans
+            self._in_columns, reading.spans = SpanColumns(), []
+            if len(self._waiting) >= SPANS_AT_ONCE:
+                self._read_waiting()
+        elif len(self._in_columns) >= SPANS_AT_ONCE:
+            self._read_columns()
         for log in reading.logs:
             self._told.mentions += self._extractor.mentions_of_log(log)
         self._log_records += len(reading.logs)
         reading.logs = []
 
     def _read_waiting(self) -> None:
-        spans, self._waiting = self._waiting, []
-        who = read_spans(spans, self._extractor, len(self._spans), self._told)
-        self._spans.add(spans, who)
+        if self._waiting:
+            spans, self._waiting = self._waiting, []
+            who = read_spans(spans, self._extractor, len(self._spans), self._told)
+            self._spans.add(spans, who)
+
+    def _read_columns(self) -> None:
+        if len(self._in_columns):
+            spans, self._in_columns = self._in_columns, SpanColumns()
+            who = read_columns(spans, self._extractor, len(self._spans), self._told)
+            self._spans.add_columns(spans, who)
 
     def result(self, reading: Reading, input_bytes: int) -> PieceRows:
         """Return the rows collected since the last result."""
         self._read_waiting()
+        self._read_columns()
         calls = self._told.calls
         hashes = hashes_of_kept_arguments(calls, self._settings)
         rows = PieceRows(

@@ -1,0 +1,160 @@
+"""Spans in columns into columns of calls, without an object for each of them.
+
+It gives what :func:`~visceral_cli.calls.read_spans.read_spans` gives for the same spans as objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visceral_cli.calls import key_plan, mentions
+from visceral_cli.calls.alike import is_told_plainly
+from visceral_cli.calls.convention import Convention
+from visceral_cli.calls.extract import Extractor
+from visceral_cli.calls.key_plan import Found, KeyPlan
+from visceral_cli.calls.read_spans import SpansTold
+from visceral_cli.calls.recognise import Undecided
+from visceral_cli.calls.span_group import SpansInColumns, named, texts
+from visceral_cli.calls.tool_call import ToolCall
+from visceral_cli.ingest.span_columns import Shape, SpanColumns
+
+Places = list[int]
+
+
+class Who:
+    """Whom spans belong to: session, user and agent of each."""
+
+    __slots__ = ("agent", "session", "user")
+
+    def __init__(self, spans: int) -> None:
+        self.session: list[str | None] = [None] * spans
+        self.user: list[str | None] = [None] * spans
+        self.agent: list[str | None] = [None] * spans
+
+
+def read_columns(columns: SpanColumns, extractor: Extractor, first: int, told: SpansTold) -> Who:
+    """Add all that the spans tell; ``first`` is the record of the first one.
+
+    Raises:
+        UsageError: a captured section needs another workspace key.
+    """
+    who = Who(len(columns))
+    calls: list[ToolCall] = []
+    records: list[int] = []
+    for shape, places in _by_shape(columns.shape):
+        plan = _plan_of(shape)
+        group = SpansInColumns(columns, places)
+        _tell_who(group, places, plan, extractor.principal, who)
+        rows, apart = _by_row(group, plan, extractor)
+        for row, alike in rows:
+            part = group if len(alike) == len(group) else group.part(alike)
+            extractor.alike.read(part, [first + places[place] for place in alike], row, told.calls)
+        for place, found in apart:
+            if found is None:
+                attributes = columns.attributes(places[place])
+                told.mentions += mentions.of_attributes(
+                    columns.trace_id[places[place]], attributes, plan.answers
+                )
+                continue
+            told_here, asked = extractor.told(group.span(place), plan, found)
+            calls += told_here
+            records += [first + places[place]] * len(told_here)
+            told.mentions += asked
+    told.calls.add(calls, records)
+    return who
+
+
+def _by_shape(shapes: Sequence[Shape]) -> list[tuple[Shape, Places]]:
+    groups: dict[Shape, Places] = {}
+    for place, shape in enumerate(shapes):
+        group = groups.get(shape)
+        if group is None:
+            groups[shape] = [place]
+        else:
+            group.append(place)
+    return list(groups.items())
+
+
+def _plan_of(shape: Shape) -> KeyPlan:
+    if shape.plan is None:
+        shape.plan = key_plan.plan_of(shape.place_of)
+    plan: KeyPlan = shape.plan
+    return plan
+
+
+def _tell_who(
+    group: SpansInColumns, places: Places, plan: KeyPlan, principal: str | None, who: Who
+) -> None:
+    for keys, column in ((plan.session, who.session), (plan.agent, who.agent)):
+        if keys:
+            _put(texts(group, keys), places, column)
+    if principal is not None:
+        _put(named(group, principal), places, who.user)
+    elif plan.user:
+        _put(texts(group, plan.user), places, who.user)
+
+
+def _put(values: Sequence[str | None], places: Places, column: list[str | None]) -> None:
+    for place, value in zip(places, values, strict=True):
+        column[place] = value
+
+
+def _by_row(
+    group: SpansInColumns, plan: KeyPlan, extractor: Extractor
+) -> tuple[list[tuple[Convention, Places]], list[tuple[int, Found | None]]]:
+    """Return the spans that can be read together, by row, and those that are read one by one.
+
+    Spans that are no calls and tell of none are in neither.
+    """
+    rows: dict[int, tuple[Convention, Places]] = {}
+    apart: list[tuple[int, Found | None]] = []
+    for found, places in _by_found(group, plan, extractor):
+        if found is None:
+            if plan.answers is not None:
+                apart += [(place, None) for place in places]
+        elif is_told_plainly(*found, group.keys):
+            # A plan keeps the rows it narrowed: with the same keys it is the same object.
+            rows.setdefault(id(found[0]), (found[0], []))[1].extend(places)
+        else:
+            apart += [(place, found) for place in places]
+    return [(row, sorted(places)) for row, places in rows.values()], apart
+
+
+def _by_found(
+    group: SpansInColumns, plan: KeyPlan, extractor: Extractor
+) -> list[tuple[Found | None, Places]]:
+    """Return which spans have which row; mostly the markers decide, once for all of a value."""
+    together: list[tuple[Found | None, Places]] = []
+    for places in _by_value(group, plan.markers):
+        decided = extractor.decided(group.span(places[0]), plan)
+        if decided is Undecided.NAME:
+            names = group.field("name")
+            if not any(extractor.may_be_named(names[place]) for place in places):
+                together.append((None, places))
+                continue
+        if isinstance(decided, Undecided):
+            together += [(extractor.find(group.span(place), plan), [place]) for place in places]
+        else:
+            together.append((decided, places))
+    return together
+
+
+def _by_value(group: SpansInColumns, keys: tuple[str, ...]) -> list[Places]:
+    """Return the places of spans, those together that have the same values under ``keys``."""
+    everywhere = list(range(len(group)))
+    if not keys:
+        return [everywhere]
+    values = (
+        group.column(keys[0])
+        if len(keys) == 1
+        else list(zip(*map(group.column, keys), strict=True))
+    )
+    try:
+        if len(set(values)) == 1:
+            return [everywhere]
+        by_value: dict[object, Places] = {value: [] for value in values}
+    except TypeError:  # a list or an object
+        return [[place] for place in everywhere]
+    for place, value in enumerate(values):
+        by_value[value].append(place)
+    return list(by_value.values())
