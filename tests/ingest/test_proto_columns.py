@@ -58,7 +58,7 @@ def by_column(message: TracesData) -> list[Span]:
     data = message.SerializeToString()
     spans = LeanTracesData.FromString(data).resource_spans[0].scope_spans[0].spans[:]
     columns = TracesColumns.FromString(data).resource_spans[0].scope_spans[0].spans
-    return spans_by_column(spans, columns, Resource({}), "")
+    return spans_by_column(spans, columns, Resource({}), "").objects()
 
 
 @contextmanager

@@ -25,6 +25,7 @@ nothing of it.
 _NUL_RUN = re.compile(rb"\0+")
 _AROUND = b" \t\r\x1e"
 _BOM = b"\xef\xbb\xbf"
+_OPEN, _CLOSE = b"{}"
 _DOCUMENT_START = re.compile(rb'\{"(?:resource|scope)[A-Z_s"]')
 """What a document begins with that stands behind something else on its line: a half-written line
 without a line feed, or the prefix of a logger."""
@@ -54,45 +55,47 @@ def read_lines(
     *,
     seed: str,
     first_byte: int = 0,
+    more: bool = False,
     decode_line: DecodeLine = decode_json_line,
-) -> None:
-    """Add what the lines in ``data`` hold; their numbers in the reading begin at 1.
+) -> int:
+    """Add what the lines in ``data`` hold; return how many bytes of it were read.
 
-    ``data`` begins at the start of a line, ``first_byte`` bytes into its file, and holds whole
-    lines; only the last line of a file may lack its line feed. ``seed`` names the file: a place in
-    it has the same synthetic ids however the file was cut into pieces.
+    ``data`` begins at the start of a line, ``first_byte`` bytes into its file. ``more``: whether
+    the file goes on behind it; then a last line without its line feed is left alone. Lines are
+    counted on from those the reading has. ``seed`` names the file: a place in it has the same
+    synthetic ids however the file was cut into pieces.
     """
-    start = 0
+    start, size = 0, len(data)
     # One by one: of all lines split at once, every copy would be in memory that is new.
-    while (end := data.find(b"\n", start)) >= 0:
-        line, place = data[start:end], first_byte + start
-        _read_line(line, place, reading, seed, decode_line, DamageKind.NOT_JSON)
+    while start < size:
+        end = data.find(b"\n", start)
+        if end < 0:
+            if more:
+                break
+            end = size
+        reading.lines += 1
+        reading.line = reading.lines
+        line = data[start:end]
+        if not (line and line[0] == _OPEN and line[-1] == _CLOSE):
+            line = _content(line)
+        if line:
+            line_seed = f"{seed}:{first_byte + start}"
+            try:
+                decode_line(line, reading, line_seed)
+            except (ValueError, RecursionError):
+                if_bad = DamageKind.CUT if end == size else DamageKind.NOT_JSON
+                _read_damaged_line(line, reading, line_seed, decode_line, if_bad)
         start = end + 1
-    if start < len(data):
-        _read_line(data[start:], first_byte + start, reading, seed, decode_line, DamageKind.CUT)
     reading.line = None
+    return min(start, size)
 
 
-def _read_line(
-    line: bytes,
-    place: int,
-    reading: Reading,
-    seed: str,
-    decode_line: DecodeLine,
-    if_bad: DamageKind,
-) -> None:
-    reading.lines += 1
-    reading.line = reading.lines
+def _content(line: bytes) -> bytes:
+    """Return a line without what may stand around a document."""
     content = line.strip(_AROUND)
     if content.startswith(_BOM):
         content = content.removeprefix(_BOM).strip(_AROUND)
-    if not content:
-        return
-    line_seed = f"{seed}:{place}"
-    try:
-        decode_line(content, reading, line_seed)
-    except (ValueError, RecursionError):
-        _read_damaged_line(content, reading, line_seed, decode_line, if_bad)
+    return content
 
 
 def _read_damaged_line(

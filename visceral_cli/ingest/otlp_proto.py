@@ -17,7 +17,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from visceral_cli.ingest.otlp_document import read_otlp, read_span
-from visceral_cli.ingest.proto_columns import MAX_NS, NO_SPAN, NO_TRACE, spans_by_column
+from visceral_cli.ingest.proto_columns import MAX_NS, NO_SPAN, NO_TRACE, ScopeSpans, spans_by_column
 from visceral_cli.ingest.proto_messages import LeanTracesData, TracesColumns
 from visceral_cli.ingest.proto_parts import (
     event_of,
@@ -30,6 +30,7 @@ from visceral_cli.ingest.proto_shapes import Odd
 from visceral_cli.ingest.proto_signal import Signal, records_in, signal_of
 from visceral_cli.ingest.proto_wire import BYTES, BadMessage, fields, read_fields
 from visceral_cli.ingest.span import DamageKind, Reading, Resource, Span
+from visceral_cli.ingest.span_columns import SpanColumns
 from visceral_cli.ingest.times import SURELY_NS
 
 _ENOUGH = 12
@@ -39,13 +40,18 @@ _MOST_BYTES = 2**25
 """Of a longer message no columns are made: they hold all of it once more."""
 
 
-def read_message(data: bytes, reading: Reading, *, seed: str) -> None:
-    """Add what one protobuf message holds; ``seed`` names its place for synthetic ids."""
+def read_message(
+    data: bytes, reading: Reading, *, seed: str, columns: SpanColumns | None = None
+) -> None:
+    """Add what one protobuf message holds; ``seed`` names its place for synthetic ids.
+
+    Spans go to ``columns`` where they are given, and all of the message fit in there.
+    """
     reading.begin_document(seed)
-    read_message_here(data, reading)
+    read_message_here(data, reading, columns)
 
 
-def read_message_here(data: bytes, reading: Reading) -> None:
+def read_message_here(data: bytes, reading: Reading, columns: SpanColumns | None = None) -> None:
     """Add what a message holds that is part of the document being read."""
     try:
         scopes = _scopes(LeanTracesData.FromString(data))
@@ -53,7 +59,7 @@ def read_message_here(data: bytes, reading: Reading) -> None:
         _read_patiently(data, reading)
         return
     if _starts_with_a_span(scopes) or signal_of(data) is Signal.SPANS:
-        _add_spans(scopes, data, reading)
+        _add_spans(scopes, data, reading, columns)
     else:
         _read_patiently(data, reading)
 
@@ -101,14 +107,33 @@ def _note_no_signal(data: bytes, reading: Reading) -> None:
         reading.add_damage(DamageKind.PROTO, "a protobuf message, but none of OTLP; left out")
 
 
-def _add_spans(scopes: list[_Scope], data: bytes, reading: Reading) -> None:
-    for (resource, scope, spans), columns in zip(scopes, _columns(scopes, data), strict=False):
-        if columns is not None and len(spans) >= _ENOUGH:
-            with suppress(Odd, DecodeError):
-                reading.spans += spans_by_column(spans, columns, resource, scope)
-                continue
-        for span in spans:
-            _add_span(span, resource, scope, reading)
+def _add_spans(
+    scopes: list[_Scope], data: bytes, reading: Reading, into: SpanColumns | None
+) -> None:
+    """Add the spans to ``into`` where all of them fit in, else to the reading."""
+    read = [
+        _by_column(scope, columns)
+        for scope, columns in zip(scopes, _columns(scopes, data), strict=False)
+    ]
+    fitting = [one.columns for one in read if one is not None and one.beside is None]
+    if into is not None and len(fitting) == len(scopes):
+        for columns in fitting:
+            into.add(columns)
+        return
+    for (resource, scope, spans), one in zip(scopes, read, strict=True):
+        if one is not None:
+            reading.spans += one.objects()
+        else:
+            for span in spans:
+                _add_span(span, resource, scope, reading)
+
+
+def _by_column(scope: _Scope, columns: Any) -> ScopeSpans | None:
+    resource, name, spans = scope
+    if columns is not None and len(spans) >= _ENOUGH:
+        with suppress(Odd, DecodeError):
+            return spans_by_column(spans, columns, resource, name)
+    return None
 
 
 def _columns(scopes: list[_Scope], data: bytes) -> Iterable[Any]:

@@ -6,21 +6,37 @@ spans, which costs more and can judge it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 from visceral_cli.ingest.proto_parts import event_of, status_of
 from visceral_cli.ingest.proto_shapes import Odd, attributes_by_shape
 from visceral_cli.ingest.span import UNSET, Event, Resource, Span
+from visceral_cli.ingest.span_columns import Shapes, SpanColumns
 from visceral_cli.ingest.times import SURELY_NS
 
 NO_TRACE = bytes(16)
 NO_SPAN = bytes(8)
 MAX_NS = 2**63 - 1
 
+_shapes = Shapes()
 
-def spans_by_column(spans: list[Any], columns: Any, resource: Resource, scope: str) -> list[Span]:
+
+class ScopeSpans(NamedTuple):
+    """The spans of one scope."""
+
+    columns: SpanColumns
+    beside: list[tuple[list[Event], int]] | None
+    """Events and the number of lost attributes of each span, where any has some."""
+
+    def objects(self) -> list[Span]:
+        """Return the spans one by one, whole."""
+        spans = self.columns.spans()
+        for span, (events, dropped) in zip(spans, self.beside or (), strict=False):
+            span.events, span.dropped_attributes = events, dropped
+        return spans
+
+
+def spans_by_column(spans: list[Any], columns: Any, resource: Resource, scope: str) -> ScopeSpans:
     """Return the spans of one scope; raises :class:`Odd` and ``DecodeError``.
 
     ``spans``: the scope's spans in a ``LeanTracesData``; ``columns``: all of them as the one span
@@ -33,35 +49,29 @@ def spans_by_column(spans: list[Any], columns: Any, resource: Resource, scope: s
             return values
         return [getattr(span, field) for span in spans]  # some have the default, so it is not there
 
-    codes: Iterable[int] = repeat(UNSET)
-    messages: Iterable[str] = repeat("")
+    count = len(spans)
+    told = SpanColumns()
+    told.trace_id = _trace_ids(column("trace_id"))
+    told.span_id = _span_ids(column("span_id"))
+    told.parent_span_id = _parents(column("parent_span_id"))
+    told.name = column("name")
+    told.start_ns = _times(column("start_time_unix_nano"))
+    told.end_ns = _times(column("end_time_unix_nano"))
+    told.kind = _codes(column("kind"), 5)
+    told.status, told.status_message = [UNSET] * count, [""] * count
     if columns.status:
-        codes, messages = _statuses(column("status"))
-    events: list[list[Event]] = [[] for _ in spans]
-    if columns.events:
-        events = [[event_of(raw) for raw in span.events] for span in spans]
-    dropped: Iterable[int] = repeat(0)
-    if columns.dropped_attributes_count:
-        dropped = column("dropped_attributes_count")
-    return list(
-        map(
-            Span,
-            _trace_ids(column("trace_id")),
-            _span_ids(column("span_id")),
-            _parents(column("parent_span_id")),
-            column("name"),
-            _times(column("start_time_unix_nano")),
-            _times(column("end_time_unix_nano")),
-            attributes_by_shape(spans, columns.attributes),
-            repeat(resource),
-            _codes(column("kind"), 5),
-            codes,
-            messages,
-            events,
-            repeat(scope),
-            dropped,
-        )
-    )
+        told.status, told.status_message = _statuses(column("status"))
+    told.resource = [resource] * count
+    attributes = attributes_by_shape(spans, columns.attributes)
+    told.shape = [_shapes.of(scope, keys) for keys, _ in attributes]
+    told.values = [values for _, values in attributes]
+    beside = None
+    if columns.events or columns.dropped_attributes_count:
+        beside = [
+            ([event_of(raw) for raw in span.events], span.dropped_attributes_count)
+            for span in spans
+        ]
+    return ScopeSpans(told, beside)
 
 
 def _trace_ids(ids: list[bytes]) -> list[str]:

@@ -56,7 +56,11 @@ _shapes: dict[_Keys, _Shape | None] = {}
 """By keys; ``None`` where spans with these keys differ in which values are texts."""
 
 
-def attributes_by_shape(spans: list[Any], columns: Any) -> list[dict[str, object]]:
+_Attributes = tuple[tuple[str, ...], list[Any]]
+"""Keys, one object for all spans with the same, and values."""
+
+
+def attributes_by_shape(spans: list[Any], columns: Any) -> list[_Attributes]:
     """Return the attributes of each span; raises :class:`Odd` and ``DecodeError``.
 
     ``spans`` have their attributes as bytes, ``columns`` are the attributes of all of them as one.
@@ -74,14 +78,14 @@ def attributes_by_shape(spans: list[Any], columns: Any) -> list[dict[str, object
 
 def _attributes(
     all_raws: list[Any], keys: _Keys, texts: list[str], integers: list[int]
-) -> list[dict[str, object]]:
+) -> list[_Attributes]:
     """Give each span the keys that are its own, and as many texts and integers as its shape has.
 
     The values at the places of others than texts are looked at, so a span has no more texts than
     are taken for it, and no fewer integers. That all are taken in the end then means that each span
     got its own. The integers come in reverse.
     """
-    found: list[dict[str, object]] = []
+    found: list[_Attributes] = []
     key_at = text_at = 0
     for raws in all_raws:
         its_keys = keys[key_at : (key_at := key_at + len(raws))]
@@ -89,7 +93,7 @@ def _attributes(
         values: list[Any] = texts[text_at : (text_at := text_at + len(names) - len(others))]
         if others:
             _put_in(values, others, raws, integers)
-        found.append(dict(zip(names, values)))  # noqa: B905 - too few texts are told below
+        found.append((names, values))
     if text_at != len(texts) or integers:
         raise _Unlike
     return found

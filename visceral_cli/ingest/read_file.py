@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
+from visceral_cli.ingest.blocks import BLOCK_BYTES, Take, read_blocks
 from visceral_cli.ingest.compression import Content, open_content
 from visceral_cli.ingest.files import OTHER_FILE, InputFile, one_line_error, printable
 from visceral_cli.ingest.framing import ADVICE, HEAD, Framing, sniff
@@ -106,30 +107,33 @@ def decode_span_line(line: bytes, reading: Reading, seed: str) -> None:
         decode_json_line(line, reading, seed)
 
 
+class DecodeMessage(Protocol):
+    """Adds what one protobuf message holds to a reading; ``seed`` names its place."""
+
+    def __call__(self, data: bytes, reading: Reading, *, seed: str) -> None:
+        """Add it."""
+
+
 def read_piece(
     piece: Piece,
     settings: Settings,
     *,
     decode_line: DecodeLine = decode_span_line,
+    decode_message: DecodeMessage = read_message,
     each: Callable[[Reading], None] | None = None,
 ) -> Iterator[Reading]:
     """Yield what a piece holds: one reading, or several of a piece that is read as a stream.
 
     ``each`` is called after lines and messages, and may take away what the reading holds by then.
     """
-    if piece.framing is Framing.JSON_LINES:
-        reading = Reading()
-        data = _bytes_of(piece)
-        if each is not None:
-            decode_line = _then(each, decode_line)
-        read_lines(data, reading, seed=piece.seed, first_byte=piece.offset, decode_line=decode_line)
-        yield reading
-    elif piece.framing is Framing.JSON:
+    if piece.framing is Framing.JSON:
         yield from _read_json(piece, settings)
     elif piece.framing is Framing.PARQUET:
         yield from _read_parquet(piece, settings)
+    elif piece.framing is Framing.JSON_LINES:
+        yield _read_lines(piece, decode_line if each is None else _then(each, decode_line))
     else:
-        yield _read_messages(piece, each)
+        yield _read_messages(piece, decode_message, each)
 
 
 def _then(each: Callable[[Reading], None], decode_line: DecodeLine) -> DecodeLine:
@@ -140,18 +144,49 @@ def _then(each: Callable[[Reading], None], decode_line: DecodeLine) -> DecodeLin
     return decode
 
 
-def _read_messages(piece: Piece, each: Callable[[Reading], None] | None) -> Reading:
+def _read_lines(piece: Piece, decode_line: DecodeLine) -> Reading:
     reading = Reading()
-    data = _bytes_of(piece)
-    reading.byte = piece.offset
-    for _, start, length in MESSAGES[piece.framing](data, 0, len(data), reading):
-        reading.byte = piece.offset + start
-        read_message(data[start : start + length], reading, seed=f"{piece.seed}:{reading.byte}")
-        reading.byte = piece.offset
-        if each is not None:
-            each(reading)
+
+    def take(data: bytes, at: int, *, more: bool) -> int:
+        return read_lines(
+            data, reading, seed=piece.seed, first_byte=at, more=more, decode_line=decode_line
+        )
+
+    _read_blocks(piece, take)
+    return reading
+
+
+def _read_messages(
+    piece: Piece, decode_message: DecodeMessage, each: Callable[[Reading], None] | None
+) -> Reading:
+    reading = Reading()
+
+    def take(data: bytes, at: int, *, more: bool) -> int:
+        used = 0
+        reading.byte = at
+        for _, start, length in MESSAGES[piece.framing](data, 0, len(data), reading, more=more):
+            used = start + length
+            reading.byte = at + start
+            decode_message(data[start:used], reading, seed=f"{piece.seed}:{reading.byte}")
+            reading.byte = at
+            if each is not None:
+                each(reading)
+        return used
+
+    _read_blocks(piece, take)
     reading.byte = None
     return reading
+
+
+def _read_blocks(piece: Piece, take: Take) -> None:
+    """Give ``take`` the content of a piece, whole or block by block."""
+    if piece.content is not None:
+        take(piece.content, piece.offset, more=False)
+        return
+    with _opened(piece.path) as stream:
+        # To a bare message the next ones are a part of it: they are found in the whole piece only.
+        block_bytes = piece.length if piece.framing is Framing.PROTO else BLOCK_BYTES
+        read_blocks(stream, piece.offset, piece.length, take, block_bytes=block_bytes)
 
 
 def _read_json(piece: Piece, settings: Settings) -> Iterator[Reading]:

@@ -19,6 +19,7 @@ from visceral_cli.calls.read_columns import read_columns
 from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.json_lines import decode_json_line
 from visceral_cli.ingest.otlp_json import read_by_column
+from visceral_cli.ingest.otlp_proto import read_message
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import read_piece
 from visceral_cli.ingest.span import Reading, Span
@@ -39,7 +40,13 @@ def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterato
     """Read one piece and find the calls in it; several results where it is read as a stream."""
     input_bytes = piece.length
     rows = _Rows(extractor, settings.extract)
-    for reading in read_piece(piece, settings, decode_line=rows.decode_line, each=rows.take):
+    for reading in read_piece(
+        piece,
+        settings,
+        decode_line=rows.decode_line,
+        decode_message=rows.decode_message,
+        each=rows.take,
+    ):
         rows.take(reading)
         yield rows.result(reading, input_bytes)
         input_bytes = 0
@@ -93,7 +100,7 @@ def _prepared(pickled_settings: bytes) -> tuple[Settings, Extractor]:
     return settings, Extractor(settings.extract)
 
 
-SPANS_AT_ONCE = 1000
+SPANS_AT_ONCE = 2000
 """How many spans are held before they are read for calls: enough that many are alike."""
 
 
@@ -116,6 +123,10 @@ class _Rows:
         """Read one line: by column where it is clean OTLP, else with patience."""
         if not read_by_column(line, reading, self._in_columns):
             decode_json_line(line, reading, seed)
+
+    def decode_message(self, data: bytes, reading: Reading, *, seed: str) -> None:
+        """Read one protobuf message: by column where its spans fit in."""
+        read_message(data, reading, seed=seed, columns=self._in_columns)
 
     def take(self, reading: Reading) -> None:
         """Move the spans and log records of a reading into rows, in the order of reading."""
