@@ -51,6 +51,7 @@ from visceral_cli.rules.propose import RulePolicy, add_savings, propose_rules
 from visceral_cli.rules.vetoes import vetoes_of_arguments, with_limits
 from visceral_cli.rules.writes import with_writes
 from visceral_cli.settings import Settings
+from visceral_cli.store.memory import give_back_memory
 
 
 def report_of(
@@ -112,6 +113,7 @@ def report_of(
     proposal = agree_between_namespaces(store, proposal)
 
     progress.stage("adding up savings")
+    give_back_memory()
     permissions = [
         permission_of(tool, bound)
         for tool, bound in zip(tools, bounds, strict=True)
