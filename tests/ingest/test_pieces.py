@@ -3,6 +3,7 @@ import gzip
 import json
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ from visceral_cli.ingest.files import InputFile
 from visceral_cli.ingest.read_file import plan_file, read_piece
 from visceral_cli.ingest.span import DamageKind, Reading
 from visceral_cli.settings import Settings
+
+packed = partial(gzip.compress, mtime=0)
+"""With the time in it, tests would be named otherwise each second."""
 
 Line = Callable[..., bytes]
 
@@ -107,7 +111,7 @@ def test_a_plain_file_is_cut_by_places_and_a_packed_one_by_content(tmp_path: Pat
         assert [piece.offset for piece in found[1:]] == [
             piece.offset + piece.length for piece in found[:-1]
         ]
-    path.write_bytes(gzip.compress(CONTENTS["json-lines"]))
+    path.write_bytes(packed(CONTENTS["json-lines"]))
     plan = plan_file(InputFile(path, "name", path.stat().st_size), Settings(), piece_bytes=500)
     assert plan.format == "gzip json-lines"
     content = [piece.content or b"" for piece in plan.pieces]
@@ -140,7 +144,7 @@ def test_a_line_longer_than_a_window_is_read_as_a_stream(
 def test_a_line_beyond_the_limit_is_refused_by_name(tmp_path: Path) -> None:
     data = b"\n".join([*LINES[:5], b'{"x": "' + b"a" * 50_000 + b'"}', *LINES[5:]])
     limits = Settings(max_document_bytes=10_000)
-    reading = read(tmp_path / "input", gzip.compress(data), 400, limits)
+    reading = read(tmp_path / "input", packed(data), 400, limits)
     assert len(reading.spans) == 39
     assert reading.damage_counts == {DamageKind.ID: 39, DamageKind.TOO_LARGE: 1}
 
@@ -182,7 +186,7 @@ def test_the_frames_of_a_file_share_a_limit(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"a text\n", "unknown"),
         (b"{\n  traceId: 'a',\n  name: 'b' }\n", "javascript-console"),
-        (gzip.compress(b"a text\n"), "gzip unknown"),
+        (packed(b"a text\n"), "gzip unknown"),
     ],
 )
 def test_a_file_that_cannot_be_read_has_no_pieces_and_a_reason(
