@@ -341,7 +341,7 @@ def test_what_is_remembered_is_bounded() -> None:
     length = MOST_CHARACTERS // 4
     texts = [chr(ord("a") + number) * length for number in range(20)]
     for number, text in enumerate(texts):
-        memory.keep("a way", {text: number})
+        memory.keep("a way", [text], [number])
     known = memory.known("a way")
     assert known[texts[19]] == 19
     assert len(known) < 5

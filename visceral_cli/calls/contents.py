@@ -14,7 +14,7 @@ from visceral_cli.calls.remembered import Remembered
 from visceral_cli.calls.results import Result, read_result, read_results
 from visceral_cli.calls.tool_call import CallKind, ContentMissing
 from visceral_cli.contract import attributes as names
-from visceral_cli.contract.identity import content_hash
+from visceral_cli.contract.identity import content_hash, content_hashes
 from visceral_cli.ingest.span import Span
 from visceral_cli.settings import NO_DECLARATION, ToolDeclaration
 
@@ -76,14 +76,12 @@ class ContentReader:
         """Return the contents of calls whose results stand in one text each."""
         way = row.name, mime, None if declaration is NO_DECLARATION else declaration
         contents = list(map(self._known.known(way).get, raws))
-        new = dict.fromkeys(
-            raw for raw, content in zip(raws, contents, strict=True) if content is None
-        )
+        new = [raw for raw, content in zip(raws, contents, strict=True) if content is None]
         if not new:
             return contents  # type: ignore[return-value]
-        results = read_results(list(new), row, mime=mime, declaration=declaration)
-        read = {raw: hashed(result, declaration) for raw, result in zip(new, results, strict=True)}
-        self._known.keep(way, read)
+        new = list(dict.fromkeys(new))
+        results = read_results(new, row, mime=mime, declaration=declaration)
+        read = self._known.keep(way, new, _all_hashed(results, declaration))
         return [
             read[raw] if content is None else content
             for raw, content in zip(raws, contents, strict=True)
@@ -97,6 +95,14 @@ class ContentReader:
         if section is None:
             return None, None
         return self._opener.open(section), len(section.ciphertext)
+
+
+def _all_hashed(results: Sequence[Result], declaration: ToolDeclaration) -> list[Content]:
+    """Return what `hashed` does for each."""
+    if declaration.ignore_result:
+        return [hashed(result, declaration) for result in results]
+    hashes = content_hashes([result.text for result in results])
+    return list(map(Content, results, hashes))
 
 
 def hashed(result: Result, declaration: ToolDeclaration = NO_DECLARATION) -> Content:

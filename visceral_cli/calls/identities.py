@@ -111,7 +111,7 @@ class IdentityReader:
         if known is None:
             read = read_arguments(raw, row, text_form=form, mime=mime, names=positions)
             known = hashed(read, tool, version, vary)
-            self._known.keep(way, {raw: known})
+            self._known.keep(way, (raw,), (known,))
         return known
 
     def read_texts(
@@ -129,14 +129,12 @@ class IdentityReader:
         form, version, vary = row.argument_text, declaration.version, declaration.vary
         way = _way(row, form, mime, tool, version, vary, ())
         identities = list(map(self._known.known(way).get, raws))
-        new = dict.fromkeys(
-            raw for raw, known in zip(raws, identities, strict=True) if known is None
-        )
+        new = [raw for raw, known in zip(raws, identities, strict=True) if known is None]
         if not new:
             return identities  # type: ignore[return-value]
-        arguments = read_all_arguments(list(new), row, form, mime)
-        read = dict(zip(new, _all_hashed(arguments, tool, version, vary), strict=True))
-        self._known.keep(way, read)
+        new = list(dict.fromkeys(new))
+        arguments = read_all_arguments(new, row, form, mime)
+        read = self._known.keep(way, new, _all_hashed(arguments, tool, version, vary))
         return [
             read[raw] if known is None else known
             for raw, known in zip(raws, identities, strict=True)

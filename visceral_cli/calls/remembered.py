@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -27,14 +27,18 @@ class Remembered(Generic[Value]):
         """Return the values of texts that were read in this way."""
         return self._ways.get(way, _NONE)
 
-    def keep(self, way: Hashable, values: Mapping[str, Value]) -> None:
-        """Keep the values of texts that were read in this way."""
-        characters = _CHARACTERS_BESIDE * (len(values) + 1) + sum(map(len, values))
+    def keep(
+        self, way: Hashable, texts: Sequence[str], values: Iterable[Value]
+    ) -> Mapping[str, Value]:
+        """Keep the values of texts that were read in this way, and return these and more."""
+        characters = _CHARACTERS_BESIDE * (len(texts) + 1) + sum(map(len, texts))
         self._characters += characters
         if self._characters > MOST_CHARACTERS:
             self._ways.clear()
             self._characters = characters
-        self._ways.setdefault(way, {}).update(values)
+        known = self._ways.setdefault(way, {})
+        known.update(zip(texts, values, strict=True))
+        return known
 
 
 _NONE: Mapping[str, Any] = {}

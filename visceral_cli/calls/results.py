@@ -16,12 +16,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from visceral_cli.calls import placeholders
+from visceral_cli.calls import mask_scan, placeholders
 from visceral_cli.calls.canonical import (
     NOT_DECODED,
     NotJson,
+    canonical_lines,
     canonical_text,
-    canonical_texts,
     decode_plain,
     parse_json,
 )
@@ -99,8 +99,8 @@ def read_results(
     return results
 
 
-_AT_ONCE = 32
-"""How many results are read together: their values all lie in the processor's cache."""
+_AT_ONCE = 64
+"""How many results are read together: their values mostly lie in the processor's cache."""
 
 
 def _read_few(
@@ -108,11 +108,11 @@ def _read_few(
 ) -> list[Result]:
     values = [_plain_value(raw) for raw in raws]
     try:
-        texts = canonical_texts([value for value in values if value is not None])
+        lines = canonical_lines([value for value in values if value is not None])
     except NotCanonical:  # one of them has no canonical form
         return [read_result(raw, row, mime=mime, declaration=declaration) for raw in raws]
-    look = placeholders.may_be_altered("\n".join(texts))
-    next_text = iter(texts).__next__
+    look = mask_scan.may_be_altered(lines)
+    next_text = iter(lines.split("\n")).__next__
     results = []
     for raw, value in zip(raws, values, strict=True):
         text = "" if value is None else next_text()
@@ -350,11 +350,15 @@ def is_empty(value: object) -> bool:
 
     So does an object with an empty list whose other members are empty, false or zero too.
     """
-    if value is None or value == "" or value == [] or value == {}:
+    if isinstance(value, dict):
+        return not value or _holds_nothing(value)
+    if value is None or value == "" or value == []:
         return True
-    if isinstance(value, str):
-        return len(value) < 60 and _NOTHING_FOUND.fullmatch(value.strip(" .!\n\t")) is not None
-    return isinstance(value, dict) and _holds_nothing(value)
+    return (
+        isinstance(value, str)
+        and len(value) < 60
+        and _NOTHING_FOUND.fullmatch(value.strip(" .!\n\t")) is not None
+    )
 
 
 def _holds_nothing(value: dict[str, object]) -> bool:
