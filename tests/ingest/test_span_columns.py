@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from visceral_cli.ingest.otlp_json import read_by_column, read_clean
+from visceral_cli.ingest.otlp_proto import read_message
 from visceral_cli.ingest.span import Reading
 from visceral_cli.ingest.span_columns import Shapes, SpanColumns
 
@@ -135,6 +139,29 @@ def test_nothing_is_taken_of_what_is_not_clean(fields: dict[str, Any]) -> None:
     assert not read_clean(whole, reading)
     assert not read_by_column(whole, reading, columns)
     assert (len(columns), reading.spans) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("special", "fits"),
+    [({}, True), ({"events": [{"name": "e"}]}, False), ({"droppedAttributesCount": 1}, False)],
+    ids=["plain", "events", "lost attributes"],
+)
+def test_protobuf_goes_into_columns_where_all_spans_of_a_message_fit(
+    special: dict[str, Any], fits: bool
+) -> None:
+    spans = [one | {"parentSpanId": ""} for one in many(20)]
+    for one in spans:  # ids are bytes in protobuf, base64 in its own JSON
+        for field in ("traceId", "spanId"):
+            one[field] = base64.b64encode(bytes.fromhex(one[field])).decode()
+    spans[-2] |= special
+    message = ParseDict(json.loads(document(spans, spans)), TracesData()).SerializeToString()
+    expected, reading, columns = Reading(), Reading(), SpanColumns()
+    read_message(message, expected, seed="s")
+    read_message(message, reading, seed="s", columns=columns)
+    assert len(expected.spans) == 40
+    told = columns.spans() if fits else reading.spans
+    assert told == expected.spans
+    assert len(columns) + len(reading.spans) == 40
 
 
 def test_a_shape_is_one_object_and_few_are_remembered() -> None:

@@ -125,14 +125,14 @@ def _by_found(
 ) -> list[tuple[Found | None, Places]]:
     """Return which spans have which row; mostly the markers decide, once for all of a value."""
     together: list[tuple[Found | None, Places]] = []
+    names = group.field("name")
     for places in _by_value(group, plan.markers):
         decided = extractor.decided(group.span(places[0]), plan)
-        if decided is Undecided.NAME:
-            names = group.field("name")
-            if not any(extractor.may_be_named(names[place]) for place in places):
-                together.append((None, places))
-                continue
-        if isinstance(decided, Undecided):
+        if decided is Undecided.NAME and not any(
+            extractor.may_be_named(names[place]) for place in places
+        ):
+            together.append((None, places))
+        elif isinstance(decided, Undecided):
             together += [(extractor.find(group.span(place), plan), [place]) for place in places]
         else:
             together.append((decided, places))

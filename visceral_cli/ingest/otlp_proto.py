@@ -116,7 +116,7 @@ def _add_spans(
         for scope, columns in zip(scopes, _columns(scopes, data), strict=False)
     ]
     fitting = [one.columns for one in read if one is not None and one.beside is None]
-    if into is not None and len(fitting) == len(scopes):
+    if into is not None and len(fitting) == sum(bool(spans) for _, _, spans in scopes):
         for columns in fitting:
             into.add(columns)
         return
