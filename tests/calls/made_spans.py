@@ -13,6 +13,8 @@ from visceral_cli.calls.conventions import (
     SESSION_KEYS,
     USER_KEYS,
 )
+from visceral_cli.contract import attributes as names
+from visceral_cli.contract.identity import content_hash, input_hash
 from visceral_cli.ingest.span import Event, Resource, Span
 from visceral_cli.ingest.span_columns import Shapes, SpanColumns
 
@@ -58,6 +60,32 @@ EVENTS = (
 )
 
 
+ATTESTED: dict[str, tuple[object, ...]] = {
+    names.TOOL_NAME: ("search", "get", "", 7),
+    names.READONLY: (True, False, "true", None),
+    names.REPLAY_SAFE: (True, "no"),
+    names.VARY: ("city", "city,day", "", 7),
+    names.VERSION: ("2", 2, ["2"], ""),
+    names.FRESHNESS_OVERRIDE: (60.0, "60", "x"),
+    names.INVALIDATES: ("", "search"),
+    names.INPUT_HASH: ("ab" * 32, input_hash("search", {"city": "Berlin"}), "AB" * 32, "ab", 7),
+    names.HASH_V: (1, 2, "1", True),
+    names.OUTPUT_HASH: ("cd" * 32, content_hash("{}"), "cd", 7),
+    names.OUTPUT_ORDER: ("a", ""),
+    names.SERVED_DECISION_ID: ("d-1", ""),
+    names.VERIFY_MATCH: (True, False, "false"),
+    names.SERVED_START: (5, "5", -1),
+    names.RUN_ID: ("run-1",),
+    names.INPUT_VALUE: ('{"city":"Berlin"}', '{"input":{"city":"Berlin"}}', "{}", "x", None),
+    names.OUTPUT_VALUE: ('{"n":1}', "{}", "null", "Error: no", None),
+    f"{names.INPUT_SECTION}.ciphertext": ("MTIz", "MTI=", 7),
+    f"{names.OUTPUT_SECTION}.ciphertext": ("MTIz", "MTI=", "MTI"),
+    f"{names.OUTPUT_SECTION}.iv": ("MTIzNDU2Nzg5MDEy", "MTIz"),
+    f"{names.OUTPUT_SECTION}.tag": ("MTIzNDU2Nzg5MDEyMzQ1Ng==",),
+}
+"""What spans of the Visceral SDK carry, as it writes it and as backends and accidents change it."""
+
+
 SECOND_KEY_ONLY = Span(
     "trace-1",
     "span-1",
@@ -82,6 +110,17 @@ def columns_of(spans: Iterable[Span]) -> SpanColumns:
         columns.shape.append(shapes.of(span.scope, tuple(span.attributes)))
         columns.values.append(list(span.attributes.values()))
     return columns
+
+
+@st.composite
+def attested_spans(draw: st.DrawFn) -> Span:
+    """A span of the SDK, or of a framework whose span the SDK completed."""
+    keys = draw(st.lists(st.sampled_from(list(ATTESTED)), unique=True))
+    keys = list(dict.fromkeys([names.TOOL_NAME, *keys]))
+    attributes = {key: draw(st.sampled_from(ATTESTED[key])) for key in keys}
+    scope = draw(st.sampled_from(("visceral", "openinference.instrumentation.langchain")))
+    status = draw(st.sampled_from((0, 1, 2)))
+    return Span("t", "s", None, "search", 1, 2, attributes, Resource(), status=status, scope=scope)
 
 
 @st.composite

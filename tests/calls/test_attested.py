@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from visceral_cli.calls.attested import flag, number
+from visceral_cli.calls.attribute_values import flag, number
 from visceral_cli.calls.tool_call import ContentMissing, ToolCall
 from visceral_cli.contract.identity import input_hash
 from visceral_cli.settings import ExtractSettings, ToolDeclaration

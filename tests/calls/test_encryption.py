@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from visceral_cli.calls.encryption import SectionOpener, sealed_length, section_of
+from visceral_cli.calls.encryption import SectionOpener, sealed_length, section_keys, section_of
 from visceral_cli.calls.extract import Extractor
 from visceral_cli.calls.tool_call import ToolCall
 from visceral_cli.contract.identity import input_hash
@@ -104,9 +104,13 @@ def test_a_section_that_is_not_whole_is_none(change: dict[str, object]) -> None:
     assert section_of(VECTOR | change, "visceral.input") is None
 
 
+def length_told(attributes: Mapping[str, object], prefix: str) -> int | None:
+    return sealed_length(*map(attributes.get, section_keys(prefix)))
+
+
 @pytest.mark.parametrize("text", ["", "1", "12", "123", "1234", "\u00fc" * 50, "x" * 10_000])
 def test_the_length_of_the_plaintext_is_told_without_a_key(text: str) -> None:
-    assert sealed_length(sealed("visceral.output", text), "visceral.output") == len(text.encode())
+    assert length_told(sealed("visceral.output", text), "visceral.output") == len(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_the_length_of_the_plaintext_is_told_without_a_key(text: str) -> None:
     ],
 )
 def test_a_section_that_is_not_whole_has_no_length(change: dict[str, object]) -> None:
-    assert sealed_length(VECTOR | change, "visceral.input") is None
+    assert length_told(VECTOR | change, "visceral.input") is None
 
 
 def test_a_key_proven_by_one_opener_is_not_proven_for_another() -> None:

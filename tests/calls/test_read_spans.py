@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_spans import columns_of, spans
+from made_spans import attested_spans, columns_of, spans
 
 from visceral_cli.calls.call_columns import FIELDS
 from visceral_cli.calls.extract import Extractor, SpanContext
@@ -77,6 +77,13 @@ def test_whatever_the_keys(made: list[Span], chosen: ExtractSettings) -> None:
 @given(made=st.lists(spans(), min_size=1, max_size=6).map(plain))
 def test_in_columns_whatever_the_keys(made: list[Span], chosen: ExtractSettings) -> None:
     assert columns_of(made).spans() == made
+    assert in_columns([*made, *made], chosen, 3) == one_by_one([*made, *made], chosen, 3)
+
+
+@pytest.mark.parametrize("chosen", SETTINGS)
+@settings(max_examples=300, deadline=None)
+@given(made=st.lists(attested_spans(), min_size=1, max_size=4))
+def test_in_columns_whatever_is_attested(made: list[Span], chosen: ExtractSettings) -> None:
     assert in_columns([*made, *made], chosen, 3) == one_by_one([*made, *made], chosen, 3)
 
 

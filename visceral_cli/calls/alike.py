@@ -11,12 +11,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from visceral_cli.calls import places
+from visceral_cli.calls.arguments import Arguments
+from visceral_cli.calls.attested import attest
 from visceral_cli.calls.call_columns import CallColumns
-from visceral_cli.calls.contents import Content, ContentReader
+from visceral_cli.calls.contents import ContentReader
 from visceral_cli.calls.convention import Convention
-from visceral_cli.calls.identities import Identity, IdentityReader
+from visceral_cli.calls.identities import Identity, IdentityReader, declared_vary
+from visceral_cli.calls.results import Result
 from visceral_cli.calls.span_group import SpanGroup, named, services, texts
 from visceral_cli.calls.tool_call import CallKind, ContentMissing
+from visceral_cli.contract.attributes import VARY
 from visceral_cli.contract.identity import HASH_VERSION
 from visceral_cli.ingest.span import ERROR
 from visceral_cli.settings import NO_DECLARATION, ExtractSettings, ToolDeclaration
@@ -27,24 +31,28 @@ _SERVICE = "service.name"
 _TOOL, _FAILED = CallKind.TOOL, ContentMissing.FAILED
 
 
-def is_told_plainly(row: Convention, kind: CallKind, keys: Mapping[str, object]) -> bool:
+def is_told_plainly(
+    row: Convention, kind: CallKind, keys: Mapping[str, object], *, opens_sections: bool
+) -> bool:
     """Whether spans of a row narrowed to ``keys`` can be read here.
 
-    Those with events or lost attributes cannot, whatever their row.
+    Those with events or lost attributes cannot, whatever their row; nor those with encrypted
+    sections where ``opens_sections`` says that there are keys.
     """
     return (
         kind is _TOOL
         and len(row.tool) == 1
         and _is_one_key(row.arguments, keys)
-        and (not row.result or _is_one_key(row.result, keys))
-        and not (row.several or row.phased or row.only_messages or row.attested or row.sealed)
+        and _is_one_key(row.result, keys)
+        and not (row.sealed and opens_sections)
+        and not (row.several or row.phased or row.only_messages)
         and not (row.empty_pair_is_missing or row.server_side)
-        and not (row.schema or row.documents or row.failed_if or row.version or row.cost)
+        and not (row.schema or row.documents or row.failed_if or row.cost)
     )
 
 
 def _is_one_key(wanted: tuple[str, ...], keys: Mapping[str, object]) -> bool:
-    return len(wanted) == 1 and wanted[0] in keys
+    return not wanted or (len(wanted) == 1 and wanted[0] in keys)
 
 
 class AlikeReader:
@@ -75,14 +83,16 @@ class AlikeReader:
                 self.read(spans.part(kept), [records[place] for place in kept], row, columns)
             return
         declared = {name: self._tools.get(name, NO_DECLARATION) for name in set(names)}
-        identities = self._read_identities(spans, row, names, declared)
-        contents = self._read_contents(spans, row, names, declared)
+        versions = _versions(spans, row, names, declared)
+        identities = self._read_identities(spans, row, names, versions, declared)
+        results = self._read_results(spans, row, names, declared)
+        arguments = [identity.arguments for identity in identities]
         failed = [
-            status == ERROR or content.result.failed
-            for status, content in zip(spans.field("status"), contents, strict=True)
+            status == ERROR or result.failed
+            for status, result in zip(spans.field("status"), results, strict=True)
         ]
         hashes = [identity.input_hash for identity in identities]
-        told: dict[str, Any] = {
+        told: dict[str, list[Any]] = {
             "trace_id": spans.field("trace_id"),
             "span_id": spans.field("span_id"),
             "parent_span_id": spans.field("parent_span_id"),
@@ -96,17 +106,20 @@ class AlikeReader:
             "service": services(spans),
             "scope": spans.field("scope"),
             "span_kind": spans.field("kind"),
-            "arguments": [identity.arguments.text for identity in identities],
-            "unnamed_arguments": [identity.arguments.unnamed for identity in identities],
+            "version": [None if version is None else str(version) for version in versions],
+            "arguments": [one.text for one in arguments],
+            "unnamed_arguments": [one.unnamed for one in arguments],
             "input_hash": hashes,
             "hash_v": [None if hash_ is None else HASH_VERSION for hash_ in hashes],
-            "identity_missing": [identity.arguments.missing for identity in identities],
-            "result": [content.result.text for content in contents],
-            "content_hash": [content.content_hash for content in contents],
-            "content_missing": [content.result.missing for content in contents],
-            "content_bytes": [content.result.length for content in contents],
-            "empty_result": [content.result.empty for content in contents],
-            "call_id": _call_ids(spans, row, identities, contents),
+            "recorded_hash": [False] * len(spans),
+            "hash_disagrees": [False] * len(spans),
+            "identity_missing": [one.missing for one in arguments],
+            "result": [result.text for result in results],
+            "content_hash": [result.content_hash for result in results],
+            "content_missing": [result.missing for result in results],
+            "content_bytes": [result.length for result in results],
+            "empty_result": [result.empty for result in results],
+            "call_id": _call_ids(spans, row, arguments, results),
             "session": texts(spans, row.session),
             "user": texts(spans, row.user)
             if self._principal is None
@@ -114,14 +127,14 @@ class AlikeReader:
             "agent": texts(spans, row.agent),
             "principal": self._separators(spans),
         }
-        if any(one.version is not None for one in declared.values()):
-            told["version"] = [declared[name].version for name in names]
         if True in failed:
             # Whatever a failed execution left behind is no result to be reused.
             for place, one in enumerate(failed):
                 if one:
                     told["content_hash"][place] = None
                     told["content_missing"][place] = _FAILED
+        if row.attested:
+            attest(told, spans, arguments)
         columns.add_columns(records, told)
 
     def _read_identities(
@@ -129,34 +142,39 @@ class AlikeReader:
         spans: SpanGroup,
         row: Convention,
         tools: Sequence[str],
+        versions: Sequence[object],
         declared: Mapping[str, ToolDeclaration],
     ) -> list[Identity]:
+        if not row.arguments:
+            return [self._identities.without_text(row, spans.keys)] * len(spans)
         found: list[Any] = [None] * len(spans)
         raws = spans.column(row.arguments[0])
-        ways = zip(tools, _mimes(spans, row.argument_mime), strict=True)
-        for (tool, mime), alike in _texts_by_way(raws, ways):
+        varies = _varies(spans, row, tools, declared)
+        ways = zip(tools, _mimes(spans, row.argument_mime), versions, varies, strict=True)
+        for (tool, mime, version, vary), alike in _texts_by_way(_plainly(raws, versions), ways):
             texts = [raws[place] for place in alike]
-            read = self._identities.read_texts(texts, row, mime, tool, declared[tool])
+            read = self._identities.read_texts(texts, row, mime, tool, version, vary)
             for place, identity in zip(alike, read, strict=True):
                 found[place] = identity
         for place, identity in enumerate(found):
             if identity is None:
                 tool = tools[place]
-                declaration = declared[tool]
                 found[place] = self._identities.read(
-                    spans.span(place), row, _TOOL, tool, declaration.version, declaration
+                    spans.span(place), row, _TOOL, tool, versions[place], declared[tool]
                 )
         return found
 
-    def _read_contents(
+    def _read_results(
         self,
         spans: SpanGroup,
         row: Convention,
         tools: Sequence[str],
         declared: Mapping[str, ToolDeclaration],
-    ) -> list[Content]:
+    ) -> list[Result]:
+        if not row.result:
+            return self._contents.without_text(row, spans)
         found: list[Any] = [None] * len(spans)
-        raws: list[Any] = spans.column(row.result[0]) if row.result else [None] * len(spans)
+        raws = spans.column(row.result[0])
         # Results are read in one way unless the user declares something of the tool.
         apart = {tool: None if one is NO_DECLARATION else tool for tool, one in declared.items()}
         ways = zip([apart[tool] for tool in tools], _mimes(spans, row.result_mime), strict=True)
@@ -164,15 +182,15 @@ class AlikeReader:
             declaration = NO_DECLARATION if told is None else declared[told]
             texts = [raws[place] for place in alike]
             read = self._contents.read_texts(texts, row, mime, declaration)
-            for place, content in zip(alike, read, strict=True):
-                found[place] = content
-        for place, content in enumerate(found):
-            if content is None:
+            for place, result in zip(alike, read, strict=True):
+                found[place] = result
+        for place, result in enumerate(found):
+            if result is None:
                 declaration = declared[tools[place]]
                 found[place] = self._contents.read(spans.span(place), row, _TOOL, declaration)
         return found
 
-    def _separators(self, spans: SpanGroup) -> Sequence[str | None]:
+    def _separators(self, spans: SpanGroup) -> list[str | None]:
         """Return what separates the results of each span from those of others."""
         namespace = self._namespace
         if namespace is None:
@@ -180,6 +198,42 @@ class AlikeReader:
         if namespace == _SERVICE and namespace not in spans.keys:
             return services(spans)
         return named(spans, namespace)
+
+
+def _versions(
+    spans: SpanGroup,
+    row: Convention,
+    tools: Sequence[str],
+    declared: Mapping[str, ToolDeclaration],
+) -> list[Any]:
+    """Return the version of each tool, as the span tells it, else as the user declared it."""
+    versions: list[Any] = [declared[tool].version for tool in tools]
+    for key in reversed(row.version):
+        told = zip(spans.column(key), versions, strict=True)
+        versions = [other if version is None else version for version, other in told]
+    return versions
+
+
+def _varies(
+    spans: SpanGroup,
+    row: Convention,
+    tools: Sequence[str],
+    declared: Mapping[str, ToolDeclaration],
+) -> list[tuple[str, ...] | None]:
+    """Return the arguments that count, by call; ``None`` for all."""
+    varies = [declared[tool].vary for tool in tools]
+    if row.attested and VARY in spans.keys:
+        told = zip(spans.column(VARY), varies, strict=True)
+        return [declared_vary(names, other) for names, other in told]
+    return varies
+
+
+def _plainly(raws: list[Any], versions: Sequence[object]) -> list[Any]:
+    """Leave out the arguments of tools with a version that is no text."""
+    if all(version is None or type(version) is str for version in versions):
+        return raws
+    told = zip(raws, versions, strict=True)
+    return [raw if version is None or type(version) is str else None for raw, version in told]
 
 
 def _mimes(spans: SpanGroup, key: str | None) -> list[str | None]:
@@ -205,7 +259,7 @@ def _texts_by_way(raws: Sequence[object], ways: Iterable[Way]) -> list[tuple[Way
 
 
 def _call_ids(
-    spans: SpanGroup, row: Convention, identities: Sequence[Identity], contents: Sequence[Content]
+    spans: SpanGroup, row: Convention, arguments: Sequence[Arguments], results: Sequence[Result]
 ) -> list[str | None]:
     found: list[str | None] = [None] * len(spans)
     for key in reversed(row.call_id):
@@ -214,5 +268,5 @@ def _call_ids(
     if None in found:
         for place, one in enumerate(found):
             if one is None:
-                found[place] = identities[place].arguments.call_id or contents[place].result.call_id
+                found[place] = arguments[place].call_id or results[place].call_id
     return found

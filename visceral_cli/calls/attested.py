@@ -6,10 +6,12 @@ read-only call without a hash could not be hashed.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from visceral_cli.calls.arguments import Arguments
+from visceral_cli.calls.attribute_values import declared_text, flag, nanoseconds, number, text
+from visceral_cli.calls.span_group import SpanGroup, SpansTogether
 from visceral_cli.calls.tool_call import ContentMissing, IdentityMissing, ToolCall
 from visceral_cli.contract import attributes as names
 from visceral_cli.contract.identity import (
@@ -18,114 +20,17 @@ from visceral_cli.contract.identity import (
     content_hash,
     input_hash,
 )
+from visceral_cli.ingest.span import Span
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HEX = "0123456789abcdef"
 _EMPTY_RESULTS = frozenset(content_hash(text) for text in ("null", '""', "[]", "{}"))
 
 # Looked up once: reading a member off its class costs a tenth of a microsecond.
 _NO_ARGUMENTS = IdentityMissing.NOT_CAPTURED
 _NO_RESULT = ContentMissing.NOT_CAPTURED
 
-
-def attest(call: ToolCall, attributes: Mapping[str, object], arguments: Arguments) -> None:
-    """Fill in what the SDK says of a call whose arguments and result were read before."""
-    for key, field, read in _ATTESTED:
-        value = attributes.get(key)
-        if value is not None:
-            setattr(call, field, read(value))
-    _take_recorded_hash(call, attributes, arguments.captured)
-    _take_recorded_content(call, attributes)
-    _explain_absence(call, arguments)
-
-
-def _take_recorded_hash(call: ToolCall, attributes: Mapping[str, object], captured: object) -> None:
-    # ``captured`` is what was hashed: in its framework's envelope, where there is one.
-    recorded = attributes.get(names.INPUT_HASH)
-    if recorded is None:
-        return
-    if not isinstance(recorded, str) or not _HASH.fullmatch(recorded):
-        if call.input_hash is None:
-            call.identity_missing = IdentityMissing.INVALID_HASH
-        return
-    hash_v = attributes.get(names.HASH_V)
-    call.hash_v = hash_v if isinstance(hash_v, int) else None
-    call.input_hash, call.recorded_hash, call.identity_missing = recorded, True, None
-    if call.hash_v == HASH_VERSION and isinstance(captured, Mapping):
-        vary = None if call.vary is None else call.vary.split(",")
-        try:
-            computed = input_hash(
-                call.tool, captured, vary=vary, version=attributes.get(names.VERSION)
-            )
-        except NotCanonical:
-            return  # such as a vary that names no argument: nothing to hold it against
-        call.hash_disagrees = computed != recorded
-
-
-def _take_recorded_content(call: ToolCall, attributes: Mapping[str, object]) -> None:
-    """Take the hash of a result that was not captured itself: the runtime's default."""
-    recorded = attributes.get(names.OUTPUT_HASH)
-    if call.content_missing is not _NO_RESULT or not isinstance(recorded, str):
-        return
-    if _HASH.fullmatch(recorded):
-        call.content_hash, call.content_missing = recorded, None
-        call.empty_result = recorded in _EMPTY_RESULTS
-
-
-def _explain_absence(call: ToolCall, arguments: Arguments) -> None:
-    if call.served_decision_id is not None and call.verify_match is None:
-        if not call.recorded_hash:
-            call.input_hash, call.hash_v = None, None
-            call.identity_missing = IdentityMissing.SERVED
-        call.content_hash, call.content_missing = None, ContentMissing.SERVED
-        return
-    nothing_captured = arguments.missing is _NO_ARGUMENTS
-    if call.readonly is False:
-        if nothing_captured and call.identity_missing is _NO_ARGUMENTS:
-            call.identity_missing = IdentityMissing.WRITER
-        return
-    if call.identity_missing is _NO_ARGUMENTS and call.readonly:
-        call.identity_missing = IdentityMissing.NOT_CANONICAL
-    if call.content_missing is _NO_RESULT and not nothing_captured:
-        # The arguments were captured, the result was not: it has no faithful JSON.
-        call.content_missing = ContentMissing.NOT_CANONICAL
-
-
-def flag(value: object) -> bool | None:
-    """Return a boolean, also where a backend made a text of it."""
-    if isinstance(value, bool):
-        return value
-    return {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else None
-
-
-def text(value: object) -> str | None:
-    """Return a text that is not empty."""
-    return value if isinstance(value, str) and value else None
-
-
-def declared_text(value: object) -> str | None:
-    """Return a text, the empty one as well: it declares that there is nothing."""
-    return value if isinstance(value, str) else None
-
-
-def nanoseconds(value: object) -> int | None:
-    """Return a time after the epoch, also where a backend made a text of it."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 < value < 2**63 else None
-
-
-def number(value: object) -> float | None:
-    """Return a finite number, also where a backend made a text of it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if found - found == 0 else None
-
+Told = dict[str, list[Any]]
+"""Fields of :class:`ToolCall` by name, each with one value a call."""
 
 _ATTESTED: tuple[tuple[str, str, Callable[[object], object]], ...] = (
     # attribute, field of ToolCall, how to read the value
@@ -140,3 +45,108 @@ _ATTESTED: tuple[tuple[str, str, Callable[[object], object]], ...] = (
     (names.VERIFY_MATCH, "verify_match", flag),
     (names.OUTPUT_ORDER, "result_order", declared_text),
 )
+_DECIDED = (
+    "tool",
+    "input_hash",
+    "hash_v",
+    "recorded_hash",
+    "hash_disagrees",
+    "identity_missing",
+    "content_hash",
+    "content_missing",
+    "empty_result",
+)
+"""Fields that are read or changed here beside those that are attested."""
+
+
+def attest_call(call: ToolCall, span: Span, arguments: Arguments) -> None:
+    """Fill in what the SDK says of one call; see :func:`attest`."""
+    told = {field: [getattr(call, field)] for field in _DECIDED}
+    attest(told, SpansTogether((span,)), (arguments,))
+    for field, (value,) in told.items():
+        setattr(call, field, value)
+
+
+def attest(told: Told, spans: SpanGroup, arguments: Sequence[Arguments]) -> None:
+    """Fill in what the SDK says of calls whose arguments and results were read before.
+
+    ``told`` holds at least the fields that were read; those of one call, its span and its
+    arguments stand at the same place.
+    """
+    for key, field, read in _ATTESTED:
+        told[field] = list(map(read, _column(spans, key)))
+    if names.INPUT_HASH in spans.keys:
+        _take_recorded_hashes(told, spans, arguments)
+    if names.OUTPUT_HASH in spans.keys:
+        _take_recorded_contents(told, spans.column(names.OUTPUT_HASH))
+    _explain_absences(told, arguments)
+
+
+def _take_recorded_hashes(told: Told, spans: SpanGroup, arguments: Sequence[Arguments]) -> None:
+    rules, versions = _column(spans, names.HASH_V), _column(spans, names.VERSION)
+    for place, recorded in enumerate(spans.column(names.INPUT_HASH)):
+        if recorded is None:
+            continue
+        if not _is_hash(recorded):
+            if told["input_hash"][place] is None:
+                told["identity_missing"][place] = IdentityMissing.INVALID_HASH
+            continue
+        hash_v = rules[place]
+        told["hash_v"][place] = hash_v if isinstance(hash_v, int) else None
+        told["input_hash"][place], told["recorded_hash"][place] = recorded, True
+        told["identity_missing"][place] = None
+        # What was hashed is what was captured: in its framework's envelope, where there is one.
+        captured = arguments[place].captured
+        if hash_v == HASH_VERSION and isinstance(captured, Mapping):
+            vary = told["vary"][place]
+            told["hash_disagrees"][place] = _disagrees(
+                recorded, told["tool"][place], captured, vary, versions[place]
+            )
+
+
+def _disagrees(
+    recorded: object, tool: str, captured: Mapping[str, object], vary: str | None, version: object
+) -> bool:
+    keyed = None if vary is None else vary.split(",")
+    try:
+        return input_hash(tool, captured, vary=keyed, version=version) != recorded
+    except NotCanonical:
+        return False  # such as a vary that names no argument: nothing to hold it against
+
+
+def _take_recorded_contents(told: Told, hashes: Sequence[object]) -> None:
+    """Take the hashes of results that were not captured themselves: the runtime's default."""
+    for place, recorded in enumerate(hashes):
+        if told["content_missing"][place] is _NO_RESULT and _is_hash(recorded):
+            told["content_hash"][place], told["content_missing"][place] = recorded, None
+            told["empty_result"][place] = recorded in _EMPTY_RESULTS
+
+
+def _column(spans: SpanGroup, key: str) -> list[Any]:
+    return spans.column(key) if key in spans.keys else [None] * len(spans)
+
+
+def _is_hash(recorded: object) -> bool:
+    return isinstance(recorded, str) and len(recorded) == 64 and not recorded.strip(_HEX)
+
+
+def _explain_absences(told: Told, arguments: Sequence[Arguments]) -> None:
+    identity_missing, content_missing = told["identity_missing"], told["content_missing"]
+    served = zip(told["served_decision_id"], told["verify_match"], strict=True)
+    for place, (decision, verified) in enumerate(served):
+        if decision is not None and verified is None:
+            if not told["recorded_hash"][place]:
+                told["input_hash"][place], told["hash_v"][place] = None, None
+                identity_missing[place] = IdentityMissing.SERVED
+            told["content_hash"][place], content_missing[place] = None, ContentMissing.SERVED
+            continue
+        nothing_captured = arguments[place].missing is _NO_ARGUMENTS
+        if told["readonly"][place] is False:
+            if nothing_captured and identity_missing[place] is _NO_ARGUMENTS:
+                identity_missing[place] = IdentityMissing.WRITER
+            continue
+        if identity_missing[place] is _NO_ARGUMENTS and told["readonly"][place]:
+            identity_missing[place] = IdentityMissing.NOT_CANONICAL
+        if content_missing[place] is _NO_RESULT and not nothing_captured:
+            # The arguments were captured, the result was not: it has no faithful JSON.
+            content_missing[place] = ContentMissing.NOT_CANONICAL

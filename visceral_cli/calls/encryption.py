@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from visceral_cli.errors import UsageError
@@ -24,9 +25,15 @@ class Section(NamedTuple):
     key_id: str | None
 
 
+@cache
+def section_keys(prefix: str) -> tuple[str, str, str]:
+    """Return under which attributes ciphertext, nonce and tag of a section stand."""
+    return f"{prefix}.ciphertext", f"{prefix}.iv", f"{prefix}.tag"
+
+
 def section_of(attributes: Mapping[str, object], prefix: str) -> Section | None:
     """Return the section under ``prefix`` (``visceral.input``), or ``None`` if it is not whole."""
-    texts = [attributes.get(f"{prefix}.{part}") for part in ("ciphertext", "iv", "tag")]
+    texts = [attributes.get(key) for key in section_keys(prefix)]
     try:
         ciphertext, nonce, tag = (
             base64.b64decode(text, validate=True) for text in texts if isinstance(text, str)
@@ -39,13 +46,11 @@ def section_of(attributes: Mapping[str, object], prefix: str) -> Section | None:
     return Section(ciphertext, nonce, tag, key_id if isinstance(key_id, str) and key_id else None)
 
 
-def sealed_length(attributes: Mapping[str, object], prefix: str) -> int | None:
-    """Return how long the plaintext of the section under ``prefix`` is, without decoding it.
+def sealed_length(ciphertext: object, nonce: object, tag: object) -> int | None:
+    """Return how long the plaintext of a section is, without decoding its three texts.
 
-    ``None`` where the section is not whole, as far as the lengths of its three texts tell.
+    ``None`` where the section is not whole, as far as their lengths tell.
     """
-    ciphertext = attributes.get(f"{prefix}.ciphertext")
-    nonce, tag = attributes.get(f"{prefix}.iv"), attributes.get(f"{prefix}.tag")
     if not isinstance(ciphertext, str) or not isinstance(nonce, str) or not isinstance(tag, str):
         return None
     if len(ciphertext) % 4 or _decoded_length(nonce) != 12 or _decoded_length(tag) != 16:

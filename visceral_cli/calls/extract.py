@@ -6,11 +6,11 @@ import re
 
 import msgspec
 
-from visceral_cli.calls import contents, haystack, identities, mentions, places
+from visceral_cli.calls import haystack, identities, mentions, places
 from visceral_cli.calls.alike import AlikeReader
 from visceral_cli.calls.arguments import read_arguments
-from visceral_cli.calls.attested import attest
-from visceral_cli.calls.contents import Content, ContentReader
+from visceral_cli.calls.attested import attest_call
+from visceral_cli.calls.contents import ContentReader
 from visceral_cli.calls.convention import Convention
 from visceral_cli.calls.conventions import CONVENTIONS
 from visceral_cli.calls.encryption import SectionOpener
@@ -19,7 +19,7 @@ from visceral_cli.calls.haystack import ToldCall
 from visceral_cli.calls.identities import Identity, IdentityReader
 from visceral_cli.calls.key_plan import KeyPlan, KeyPlans
 from visceral_cli.calls.recognise import Recogniser
-from visceral_cli.calls.results import read_result
+from visceral_cli.calls.results import Result, read_result
 from visceral_cli.calls.tool_call import (
     CallKind,
     ContentMissing,
@@ -76,6 +76,7 @@ class Extractor:
     def __init__(self, settings: ExtractSettings) -> None:
         """Raises `UsageError` for a workspace key that is none."""
         opener = SectionOpener(settings.workspace_keys)
+        self.opens_sections = opener.has_keys
         self._tools = settings.tools
         self._namespace = settings.namespace_attribute
         self.principal = settings.principal_attribute
@@ -142,7 +143,7 @@ class Extractor:
         if result is not None and call.content_missing in _RECOVERABLE_CONTENT:
             told = read_result(result, row, declaration=declaration)
             if told.missing is None or told.failed:
-                _set_content(done, contents.hashed(told, declaration))
+                _set_result(done, told)
         return done
 
     def context(self, span: Span) -> SpanContext:
@@ -184,21 +185,21 @@ class Extractor:
         if version is None:
             version = declaration.version
         identity = self._identities.read(span, row, kind, tool, version, declaration)
-        content = self._contents.read(span, row, kind, declaration)
-        if row.only_messages and content.result.call_id is None:
+        result = self._contents.read(span, row, kind, declaration)
+        if row.only_messages and result.call_id is None:
             return None
         call = self._frame(span, row, kind, tool, version)
         if call.call_id is None:
-            call.call_id = identity.arguments.call_id or content.result.call_id
+            call.call_id = identity.arguments.call_id or result.call_id
         if span.status or span.events or row.failed_if:
             call.failed = span_failed(span, row)
         if phase is not None:
             call.call_id = f"phase {phase.group(2)}"
             call.failed = call.failed or phase.group(1) == "error"
         _set_identity(call, identity)
-        _set_content(call, content)
+        _set_result(call, result)
         if row.attested:
-            attest(call, span.attributes, identity.arguments)
+            attest_call(call, span, identity.arguments)
         if span.dropped_attributes and not call.recorded_hash:
             _forget_identity(call)
         return call
@@ -273,8 +274,7 @@ class Extractor:
         call.failed = told.failed
         read = read_arguments(told.arguments, row)
         _set_identity(call, identities.hashed(read, told.tool, version, declaration.vary))
-        result = read_result(told.result, row, declaration=declaration)
-        _set_content(call, contents.hashed(result, declaration))
+        _set_result(call, read_result(told.result, row, declaration=declaration))
         return call
 
 
@@ -294,8 +294,7 @@ def _forget_identity(call: ToolCall) -> None:
         call.identity_missing = IdentityMissing.DROPPED_ATTRIBUTES
 
 
-def _set_content(call: ToolCall, content: Content) -> None:
-    result = content.result
+def _set_result(call: ToolCall, result: Result) -> None:
     call.result = result.text
     call.content_bytes = result.length
     call.empty_result = result.empty
@@ -303,5 +302,5 @@ def _set_content(call: ToolCall, content: Content) -> None:
         # Whatever a failed execution left behind is no result to be reused.
         call.failed, call.content_hash, call.content_missing = True, None, ContentMissing.FAILED
     else:
-        call.content_hash = content.content_hash
+        call.content_hash = result.content_hash
         call.content_missing = result.missing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -40,6 +40,11 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
     input_hash: str | None
 
 
+_SEALED = Identity(Arguments(IdentityMissing.ENCRYPTED), None)
+_NOTHING = Identity(Arguments(IdentityMissing.NOT_CAPTURED), None)
+_CIPHERTEXT = f"{names.INPUT_SECTION}.{names.SECTION_CIPHERTEXT}"
+
+
 class IdentityReader:
     """Reads identities; remembers those of texts it has read."""
 
@@ -67,13 +72,12 @@ class IdentityReader:
         if raw is None and row.sealed:
             raw, is_sealed = self._unseal(attributes)
             if is_sealed and raw is None:
-                return Identity(Arguments(IdentityMissing.ENCRYPTED), None)
+                return _SEALED
             if names.INPUT_HASH in attributes:
                 mime = _JSON  # what was hashed is canonical JSON, whatever the framework showed
         vary = declaration.vary
         if row.attested:
-            told = attributes.get(names.VARY)
-            vary = tuple(told.split(",")) if isinstance(told, str) and told else vary
+            vary = declared_vary(attributes.get(names.VARY), vary)
         positions = self._positions(attributes, row) if row.schema is not None else ()
         if kind is not _TOOL or type(raw) is not str:
             read = read_arguments(
@@ -120,13 +124,14 @@ class IdentityReader:
         row: Convention,
         mime: str | None,
         tool: str,
-        declaration: ToolDeclaration,
+        version: object,
+        vary: tuple[str, ...] | None,
     ) -> list[Identity]:
         """Return the identities of calls of one tool whose arguments stand in one text each.
 
         What :meth:`read_text` returns for each, for a row without a schema of the arguments.
         """
-        form, version, vary = row.argument_text, declaration.version, declaration.vary
+        form = row.argument_text
         way = _way(row, form, mime, tool, version, vary, ())
         identities = list(map(self._known.known(way).get, raws))
         new = [raw for raw, known in zip(raws, identities, strict=True) if known is None]
@@ -140,10 +145,18 @@ class IdentityReader:
             for raw, known in zip(raws, identities, strict=True)
         ]
 
+    def without_text(self, row: Convention, keys: Collection[str]) -> Identity:
+        """Return what :meth:`read` does for spans without a key of the arguments or of a section.
+
+        Or of a section that cannot be opened.
+        """
+        sealed = row.sealed and _CIPHERTEXT in keys
+        return _SEALED if sealed else _NOTHING
+
     def _unseal(self, attributes: Mapping[str, object]) -> tuple[str | None, bool]:
         section = section_of(attributes, names.INPUT_SECTION) if self._opener.has_keys else None
         if section is None:
-            return None, f"{names.INPUT_SECTION}.{names.SECTION_CIPHERTEXT}" in attributes
+            return None, _CIPHERTEXT in attributes
         return self._opener.open(section), True
 
     def _positions(self, attributes: Mapping[str, object], row: Convention) -> tuple[str, ...]:
@@ -170,6 +183,11 @@ def _way(
     """Return all that the identity of a call depends on beside the text of its arguments."""
     label = version if version is None or type(version) is str else repr(version)
     return row.name, form is _BARE, mime, tool, label, vary, positions
+
+
+def declared_vary(told: object, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the names that a span declares to count, else ``other``."""
+    return tuple(told.split(",")) if isinstance(told, str) and told else other
 
 
 def _told_twice(attributes: Mapping[str, object], row: Convention, raw: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from visceral_cli.calls.attested import number
+from visceral_cli.calls.attribute_values import number
 from visceral_cli.calls.canonical import NotJson, parse_json
 from visceral_cli.calls.convention import Convention, Text
 from visceral_cli.calls.tool_call import CallKind

@@ -112,7 +112,7 @@ def _by_row(
         if found is None:
             if plan.answers is not None:
                 apart += [(place, None) for place in places]
-        elif is_told_plainly(*found, group.keys):
+        elif is_told_plainly(*found, group.keys, opens_sections=extractor.opens_sections):
             # A plan keeps the rows it narrowed: with the same keys it is the same object.
             rows.setdefault(id(found[0]), (found[0], []))[1].extend(places)
         else:

@@ -91,7 +91,9 @@ def _by_row(
         row, kind = found
         group = groups.get(id(row))  # a plan keeps the rows it narrowed: same keys, same object
         if group is None:
-            plain = is_told_plainly(row, kind, span.attributes)
+            plain = is_told_plainly(
+                row, kind, span.attributes, opens_sections=extractor.opens_sections
+            )
             group = groups[id(row)] = row, [] if plain else None
         together = group[1]
         if together is None or span.events or span.dropped_attributes:

@@ -28,6 +28,7 @@ from visceral_cli.calls.canonical import (
 from visceral_cli.calls.convention import Convention, Text
 from visceral_cli.calls.envelopes import as_text_or_none
 from visceral_cli.calls.failures import value_failed
+from visceral_cli.calls.ignored import without_paths
 from visceral_cli.calls.literals import NotLiteral, read_literal
 from visceral_cli.calls.result_layers import (
     OPENERS,
@@ -40,7 +41,13 @@ from visceral_cli.calls.result_layers import (
     text_of_block,
 )
 from visceral_cli.calls.tool_call import ContentMissing
-from visceral_cli.contract.identity import NotCanonical, canonical_json
+from visceral_cli.contract.identity import (
+    ContentHash,
+    NotCanonical,
+    canonical_json,
+    content_hash,
+    content_hashes,
+)
 from visceral_cli.settings import NO_DECLARATION, ToolDeclaration
 
 Plain = dict[str, object] | list[object]
@@ -60,6 +67,8 @@ class Result(msgspec.Struct, frozen=True, gc=False):
     call_id: str | None = None
     length: int | None = None
     """Bytes of the canonical JSON, also where only an encrypted section tells it."""
+    content_hash: str | None = None
+    """sha256 of the canonical JSON, without what the user says does not count."""
 
 
 class _Unknown(Exception):
@@ -107,19 +116,23 @@ def _read_few(
     raws: Sequence[str], row: Convention, mime: str | None, declaration: ToolDeclaration
 ) -> list[Result]:
     values = [_plain_value(raw) for raw in raws]
+    plain = [value for value in values if value is not None]
     try:
-        lines = canonical_lines([value for value in values if value is not None])
+        lines = canonical_lines(plain)
     except NotCanonical:  # one of them has no canonical form
         return [read_result(raw, row, mime=mime, declaration=declaration) for raw in raws]
+    texts = lines.split("\n")[:-1]  # JSON of one line has no other line feed
+    read = _plain_results(plain, texts, declaration)
     look = mask_scan.may_be_altered(lines)
-    next_text = iter(lines.split("\n")).__next__
+    if not look and len(read) == len(raws):
+        return read
+    next_read = iter(read).__next__
     results = []
     for raw, value in zip(raws, values, strict=True):
-        text = "" if value is None else next_text()
-        if value is None or (look and placeholders.may_be_altered(text)):
-            results.append(_read_layers(raw, row, mime, declaration))
-        else:
-            results.append(_plain_result(value, text, declaration))
+        result = None if value is None else next_read()
+        if result is None or (look and placeholders.may_be_altered(str(result.text))):
+            result = _read_layers(raw, row, mime, declaration)
+        results.append(result)
     return results
 
 
@@ -138,7 +151,8 @@ def _read_layers(
     except NotCanonical:
         return Result(ContentMissing.NOT_CANONICAL, None, reader.failed, False, reader.call_id)
     failed = reader.failed or value_failed(value, declaration)
-    return Result(None, text, failed, is_empty(value), reader.call_id, len(text))
+    (hash_,) = _hashes((text,), declaration)
+    return Result(None, text, failed, is_empty(value), reader.call_id, len(text), hash_)
 
 
 _ENVELOPE_KEYS = frozenset(
@@ -183,12 +197,29 @@ def _read_plain(raw: str, declaration: ToolDeclaration) -> Result | None:
         text = canonical_text(value, plain=True)
     except NotCanonical:
         return None
-    return None if placeholders.may_be_altered(text) else _plain_result(value, text, declaration)
+    if placeholders.may_be_altered(text):
+        return None
+    (result,) = _plain_results((value,), (text,), declaration)
+    return result
 
 
-def _plain_result(value: Plain, text: str, declaration: ToolDeclaration) -> Result:
-    failed = value_failed(value, declaration)
-    return Result(None, text, failed, is_empty(value), None, len(text))
+def _plain_results(
+    values: Sequence[Plain], texts: Sequence[str], declaration: ToolDeclaration
+) -> list[Result]:
+    """Return the results that values are whose canonical JSON is in ``texts``."""
+    return [
+        Result(
+            None, text, value_failed(value, declaration), is_empty(value), None, len(text), hash_
+        )
+        for value, text, hash_ in zip(values, texts, _hashes(texts, declaration), strict=True)
+    ]
+
+
+def _hashes(texts: Sequence[str], declaration: ToolDeclaration) -> Sequence[ContentHash]:
+    """Return content hashes, which leave out what the user says does not count."""
+    if declaration.ignore_result:
+        return [content_hash(without_paths(text, declaration.ignore_result)) for text in texts]
+    return content_hashes(texts)
 
 
 class _Reader:
@@ -351,7 +382,7 @@ def is_empty(value: object) -> bool:
     So does an object with an empty list whose other members are empty, false or zero too.
     """
     if isinstance(value, dict):
-        return not value or _holds_nothing(value)
+        return not any(value.values()) and (not value or [] in value.values())
     if value is None or value == "" or value == []:
         return True
     return (
@@ -359,12 +390,3 @@ def is_empty(value: object) -> bool:
         and len(value) < 60
         and _NOTHING_FOUND.fullmatch(value.strip(" .!\n\t")) is not None
     )
-
-
-def _holds_nothing(value: dict[str, object]) -> bool:
-    has_list = False
-    for item in value.values():
-        if item:
-            return False
-        has_list = has_list or item == []
-    return has_list
