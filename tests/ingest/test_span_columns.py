@@ -177,11 +177,13 @@ def test_a_shape_is_one_object_and_few_are_remembered() -> None:
     assert shapes.of("scope", ("a", "b")) is not first
 
 
-def test_attributes_can_be_looked_up_in_place() -> None:
-    reading, columns = Reading(), SpanColumns()
-    assert read_by_column(document(many()), reading, columns)
-    for place, one in enumerate(columns.spans()):
-        attributes = columns.attributes(place)
-        assert dict(attributes) == one.attributes
-        assert attributes.get("none") is None
-        assert len(attributes) == len(one.attributes)
+def test_each_span_has_the_shape_of_its_keys() -> None:
+    shapes = Shapes()
+    several = [["a", "b"], ["b", "a"], ["a", "b"], ["a"], [], *([f"key.{n}"] for n in range(12))]
+    found = shapes.of_each("scope", [*several, *several])
+    assert [list(shape.keys) for shape in found] == [*several, *several]
+    assert found == [shapes.of("scope", tuple(keys)) for keys in [*several, *several]]
+    assert shapes.of_each("other", [["a", "b"]]) != [found[0]]
+    for number in range(1500):
+        shapes.of("scope", (f"key.{number}",))
+    assert shapes.of_each("scope", [["a", "b"]]) == [shapes.of("scope", ("a", "b"))] != [found[0]]

@@ -8,6 +8,7 @@ distribution moves it there), or of a call by its id.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
@@ -20,6 +21,7 @@ from visceral_cli.calls.canonical import (
     decode_plain,
     parse_json,
 )
+from visceral_cli.calls.span_group import SpanGroup, SpansTogether
 from visceral_cli.calls.tool_call import Mention
 from visceral_cli.contract.identity import NotCanonical
 from visceral_cli.ingest.span import LogRecord, Span
@@ -118,37 +120,48 @@ def of_span(span: Span, keys: AnswerKeys | None) -> list[Mention]:
 
     ``keys`` are what :func:`answer_keys` returns for the span's.
     """
-    if keys is None and not span.events:
-        return []
-    found = [] if keys is None else _asked_by(span.attributes, keys)
     if span.attributes.get(_OPERATION) == _EXECUTES:
         return []
+    found = [] if keys is None else _asked_by(SpansTogether((span,)), keys).get(0, [])
     for event in span.events:
         if event.name == _CHOICE_EVENT:
             for value in event.attributes.values():
                 found += _asked_in(_parsed(value, "ool"))
-    return _mentions(span.trace_id, found) if found else []
+    return _mentions(span.trace_id, found)
 
 
-def of_attributes(trace_id: str, attributes: _Object, keys: AnswerKeys | None) -> list[Mention]:
-    """Return the arguments of the calls that a model span without events asks for."""
-    found = [] if keys is None else _asked_by(attributes, keys)
-    return _mentions(trace_id, found) if found else []
+def of_spans(spans: SpanGroup, keys: AnswerKeys) -> list[Mention]:
+    """Return the arguments of the calls that model spans ask for; ``keys`` are those of all."""
+    trace_ids = spans.field("trace_id")
+    operations = spans.column(_OPERATION) if _OPERATION in spans.keys else [None] * len(spans)
+    return [
+        mention
+        for place, found in _asked_by(spans, keys).items()
+        if operations[place] != _EXECUTES
+        for mention in _mentions(trace_ids[place], found)
+    ]
 
 
-def _asked_by(attributes: _Object, keys: AnswerKeys) -> list[_Asked]:
-    if attributes.get(_OPERATION) == _EXECUTES:
-        return []
-    found: list[_Asked] = []
+def _asked_by(spans: SpanGroup, keys: AnswerKeys) -> dict[int, list[_Asked]]:
+    """Return what spans ask for under their attributes, by place; most ask for nothing."""
+    asked: defaultdict[int, list[_Asked]] = defaultdict(list)
     for key, needed in keys.answers:
-        value = attributes[key]
-        if value is not None and (not isinstance(value, str) or needed in value):
-            quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
-            found += _asked_in(_parsed(value, needed)) if quick is None else quick
-    found += _flattened(attributes, keys.flattened)
+        for place, value in enumerate(spans.column(key)):
+            if value is not None and (not isinstance(value, str) or needed in value):
+                quick = _quickly_asked(value) if key == "gen_ai.output.messages" else None
+                asked[place] += _asked_in(_parsed(value, needed)) if quick is None else quick
+    for request in keys.flattened:
+        columns = (
+            spans.column(key) if key in spans.keys else [None] * len(spans) for key in request
+        )
+        for place, (call_id, name, told) in enumerate(zip(*columns, strict=True)):
+            arguments = _text(told)
+            if isinstance(call_id, str) and arguments is not None:
+                asked[place].append(_Asked(call_id, str(name), arguments))
     if keys.has_events:  # pydantic-ai formats 1: its messages as one attribute
-        found += _asked_in(_choices(_parsed(attributes["events"], "tool_calls")))
-    return found
+        for place, value in enumerate(spans.column("events")):
+            asked[place] += _asked_in(_choices(_parsed(value, "tool_calls")))
+    return asked
 
 
 def of_log(record: LogRecord) -> list[Mention]:
@@ -300,14 +313,6 @@ def _flattened_keys(keys: Collection[str]) -> Iterator[tuple[str, str, str]]:
                 yield start + id_key, start + name_key, start + arguments_key
                 call += 1
             message += 1
-
-
-def _flattened(attributes: _Object, keys: tuple[tuple[str, str, str], ...]) -> Iterator[_Asked]:
-    for id_key, name_key, arguments_key in keys:
-        call_id = attributes.get(id_key)
-        arguments = _text(attributes.get(arguments_key))
-        if isinstance(call_id, str) and arguments is not None:
-            yield _Asked(call_id, str(attributes[name_key]), arguments)
 
 
 def _results_by_id(record: LogRecord, body: object) -> list[Mention]:

@@ -45,17 +45,14 @@ def read_columns(columns: SpanColumns, extractor: Extractor, first: int, told: S
         plan = _plan_of(shape)
         group = SpansInColumns(columns, places)
         _tell_who(group, places, plan, extractor.principal, who)
-        rows, apart = _by_row(group, plan, extractor)
+        rows, no_calls, apart = _by_row(group, plan, extractor)
         for row, alike in rows:
             part = group if len(alike) == len(group) else group.part(alike)
             extractor.alike.read(part, [first + places[place] for place in alike], row, told.calls)
+        if no_calls and plan.answers is not None:
+            part = group if len(no_calls) == len(group) else group.part(no_calls)
+            told.mentions += mentions.of_spans(part, plan.answers)
         for place, found in apart:
-            if found is None:
-                attributes = columns.attributes(places[place])
-                told.mentions += mentions.of_attributes(
-                    columns.trace_id[places[place]], attributes, plan.answers
-                )
-                continue
             told_here, asked = extractor.told(group.span(place), plan, found)
             calls += told_here
             records += [first + places[place]] * len(told_here)
@@ -101,23 +98,23 @@ def _put(values: Sequence[str | None], places: Places, column: list[str | None])
 
 def _by_row(
     group: SpansInColumns, plan: KeyPlan, extractor: Extractor
-) -> tuple[list[tuple[Convention, Places]], list[tuple[int, Found | None]]]:
-    """Return the spans that can be read together, by row, and those that are read one by one.
+) -> tuple[list[tuple[Convention, Places]], Places, list[tuple[int, Found]]]:
+    """Return the spans that can be read together, by row, those that are no calls, and the others.
 
-    Spans that are no calls and tell of none are in neither.
+    The others are read one by one.
     """
     rows: dict[int, tuple[Convention, Places]] = {}
-    apart: list[tuple[int, Found | None]] = []
+    no_calls: Places = []
+    apart: list[tuple[int, Found]] = []
     for found, places in _by_found(group, plan, extractor):
         if found is None:
-            if plan.answers is not None:
-                apart += [(place, None) for place in places]
+            no_calls += places
         elif is_told_plainly(*found, group.keys, opens_sections=extractor.opens_sections):
             # A plan keeps the rows it narrowed: with the same keys it is the same object.
             rows.setdefault(id(found[0]), (found[0], []))[1].extend(places)
         else:
             apart += [(place, found) for place in places]
-    return [(row, sorted(places)) for row, places in rows.values()], apart
+    return [(row, sorted(places)) for row, places in rows.values()], no_calls, apart
 
 
 def _by_found(

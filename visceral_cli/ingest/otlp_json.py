@@ -181,15 +181,16 @@ def _add_columns(found: list[_Span], resource: Resource, scope: str, columns: Sp
     columns.status += _codes([span.status.code for span in found], 2)
     columns.status_message += [span.status.message for span in found]
     columns.resource += [resource] * len(found)
-    columns.shape += [_shape(scope, span.attributes) for span in found]
+    columns.shape += _shapes_of(scope, found)
     columns.values += [_values(span.attributes) for span in found]
 
 
-def _shape(scope: str, pairs: list[_KeyValue]) -> Shape:
-    shape = _shapes.of(scope, tuple([pair.key for pair in pairs]))
-    if len(shape.place_of) != len(shape.keys):
-        raise _Unclean  # a key twice: which one wins is the lenient reader's to say
-    return shape
+def _shapes_of(scope: str, found: list[_Span]) -> list[Shape]:
+    shapes = _shapes.of_each(scope, [[pair.key for pair in span.attributes] for span in found])
+    for shape in set(shapes):
+        if len(shape.place_of) != len(shape.keys):
+            raise _Unclean  # a key twice: which one wins is the lenient reader's to say
+    return shapes
 
 
 def _values(pairs: list[_KeyValue]) -> list[object]:
