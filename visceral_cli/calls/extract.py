@@ -83,7 +83,7 @@ class Extractor:
         self.plan_of = KeyPlans().of
         recogniser = Recogniser()
         self.find, self.decided = recogniser.find, recogniser.decided
-        self.may_be_named = recogniser.may_be_named
+        self.may_be_named, self.any_text = recogniser.may_be_named, recogniser.any_text
         self._identities = IdentityReader(opener)
         self._contents = ContentReader(opener)
         self.alike = AlikeReader(settings, self._identities, self._contents)

@@ -5,7 +5,7 @@ It gives what :func:`~visceral_cli.calls.read_spans.read_spans` gives for the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from visceral_cli.calls import key_plan, mentions
 from visceral_cli.calls.alike import is_told_plainly
@@ -123,7 +123,7 @@ def _by_found(
     """Return which spans have which row; mostly the markers decide, once for all of a value."""
     together: list[tuple[Found | None, Places]] = []
     names = group.field("name")
-    for places in _by_value(group, plan.markers):
+    for places in _by_value(group, plan.markers, extractor.any_text):
         decided = extractor.decided(group.span(places[0]), plan)
         if decided is Undecided.NAME and not any(
             extractor.may_be_named(names[place]) for place in places
@@ -136,16 +136,21 @@ def _by_found(
     return together
 
 
-def _by_value(group: SpansInColumns, keys: tuple[str, ...]) -> list[Places]:
-    """Return the places of spans, those together that have the same values under ``keys``."""
+def _by_value(
+    group: SpansInColumns, keys: tuple[str, ...], any_text: Collection[str]
+) -> list[Places]:
+    """Return the places of spans, those together that have the same values under ``keys``.
+
+    Of the keys in ``any_text`` it only counts whether a value is a text.
+    """
     everywhere = list(range(len(group)))
-    if not keys:
+    columns: list[list[object]] = []
+    for key in keys:
+        values = group.column(key)
+        columns.append([type(one) is str for one in values] if key in any_text else values)
+    if not columns:
         return [everywhere]
-    values = (
-        group.column(keys[0])
-        if len(keys) == 1
-        else list(zip(*map(group.column, keys), strict=True))
-    )
+    values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     try:
         if len(set(values)) == 1:
             return [everywhere]

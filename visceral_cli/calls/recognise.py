@@ -29,9 +29,10 @@ class Recogniser:
 
     def __init__(self, conventions: Iterable[Convention] = CONVENTIONS) -> None:
         self._conventions = tuple(conventions)
-        self._any = frozenset(
+        self.any_text = frozenset(
             marker.key for row in self._conventions for marker in row.markers if ANY in marker.kinds
         )
+        """The keys of markers of which any text leads to the same rows."""
         self._by_name = tuple(row for row in self._conventions if not row.markers)
         self._name_starts = tuple(
             start for row in self._by_name for start in (*row.span_names, *row.span_prefixes)
@@ -70,7 +71,7 @@ class Recogniser:
         value = span.attributes[key]
         if type(value) is not str:
             return ()
-        known = (key, ANY if key in self._any else value)
+        known = (key, ANY if key in self.any_text else value)
         candidates = plan.candidates.get(known)
         return self._learn(known, plan, span) if candidates is None else candidates
 
