@@ -66,30 +66,34 @@ def report_of(
     progress.stage("comparing results")
     calls = read_calls(store, settings)
     writers = writers_of(calls)
-    verdicts = judge_calls(calls, writers)
-    store_verdicts(store, verdict_table(calls, verdicts))
-    groups = find_groups(calls, verdicts, by_trace=settings.scope == "trace")
-
     arguments = judge_arguments(store, calls, writers, settings)
     invalidations = learn_invalidations(store, calls, settings)
 
-    progress.stage("proving freshness")
-    who = who_of(calls)
-    # Here nothing else asks the store. It is asked while tools are gone through one by one, which
-    # takes little memory, and not while columns of all calls are made.
+    # What is asked of the store takes as long as the arithmetic on the calls, and does not need it:
+    # until the bounds are found, only this thread asks the store. The spans come first, while the
+    # arithmetic takes least memory.
     with ThreadPoolExecutor(1) as beside:
+        spans_read = beside.submit(read_spans, store, calls)
+        verdicts = judge_calls(calls, writers)
+        stored = beside.submit(store_verdicts, store, verdict_table(calls, verdicts))
         counted = beside.submit(inputs_of, store, inputs, filled.orphan_spans)
         found_in_calls = beside.submit(find_findings, store, calls)
         holes_found = beside.submit(lambda: [*find_write_holes(store)])
+        figures_of_runs = beside.submit(run_figures, calls, verdicts)
+        groups = find_groups(calls, verdicts, by_trace=settings.scope == "trace")
+
+        progress.stage("proving freshness")
+        who = who_of(calls)
         sharing = judge_sharing(calls, who, writers, settings)
-        holds = counted.result()
-        findings = [*found_in_calls.result(), *holes_found.result()]
         split = split_by_scope(calls, who, sharing)
         tools = scoped_histories(calls, split, sharing)
         proofs = [with_sources(tool, split) for tool in tools]
-        spans_read = beside.submit(read_spans, store, calls)
         bounds = freshness_bounds(proofs, writers, settings.freshness)
         tree = spans_read.result()
+        stored.result()
+        holds = counted.result()
+        findings = [*found_in_calls.result(), *holes_found.result()]
+        per_run = figures_of_runs.result()
     unstable = varying_results(store, tools, bounds, writers)
     policy = RulePolicy(
         settings.verify_rate, settings.include_empty_results, settings.include_candidates
@@ -160,7 +164,7 @@ def report_of(
         invalidations=tuple(invalidations),
         sharing=tuple(limits.values()),
         curves=curve_figures(tools, bounds),
-        per_run=tuple(run_figures(calls, verdicts)),
+        per_run=tuple(per_run),
     )
     if page is None:
         return report, None

@@ -42,6 +42,12 @@ def test_users_who_get_different_answers_in_turn_are_told_from_a_change():
     )
 
 
+def test_how_large_the_numbers_of_questions_and_users_are_makes_no_difference():
+    rows = asked(40, (0, 1, "a"), (10, 2, "b"), (20, 1, "a"), (30, 2, "b"), (40, 3, "a"))
+    large = [(at, q + 2**30, user + 2**31, answer) for at, q, user, answer in rows]
+    assert answers(large) == answers(rows)
+
+
 def test_a_result_that_changed_for_all_users_is_no_dependence():
     found = answers(asked(100, (0, 1, "a"), (10, 2, "a"), (20, 1, "b"), (30, 2, "b")))
     assert (found.others, found.own) == (Tally(300, 100), Tally(200, 200))

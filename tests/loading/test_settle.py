@@ -6,9 +6,12 @@ import re
 from importlib import resources
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from visceral_cli.calls import merge
 from visceral_cli.calls.conventions import CONVENTIONS
+from visceral_cli.store.database import run_file, temporary_store
 
 
 def calls(store, columns="span_id, call_key"):
@@ -96,3 +99,44 @@ def test_the_conventions_that_tell_phases_are_named_as_the_table_names_them():
     phases = {name.strip(" '") for name in named.split(",")}
     assert phases == {merge.PHASED, merge.EXECUTION}
     assert phases <= known
+
+
+@pytest.fixture(scope="module")
+def views():
+    """An empty store in which the views of `settle` are defined."""
+    with temporary_store() as store:
+        run_file(store, "visceral_cli.loading", "settle.sql")
+        yield store
+
+
+CALL_OF_A_TRACE = st.tuples(
+    st.sampled_from("ab"),  # trace
+    st.sampled_from("xy"),  # tool
+    st.sampled_from(["otel-genai", "mcp", merge.PHASED]),
+    st.sampled_from([None, "client", "server"]),
+    st.sampled_from([1, 3]),
+)
+
+
+@given(st.lists(CALL_OF_A_TRACE, max_size=6))
+def test_traces_in_which_several_tell_of_one_tool_are_found_among_those_that_hashes_tell(
+    views, told
+):
+    views.execute("DELETE FROM _call_record")
+    for row in told:
+        views.execute(
+            "INSERT INTO _call_record (record, file_id, trace_id, span_id, position, tool, kind,"
+            " convention, scope, span_kind, failed, recorded_hash, hash_disagrees, empty_result,"
+            " unnamed_arguments) VALUES (0, 0, $1, '', 0, $2, 'tool', $3, $4, $5,"
+            " FALSE, FALSE, FALSE, FALSE, FALSE)",
+            row,
+        )
+    several = set()
+    for trace, tool in {row[:2] for row in told}:
+        tellers = [row[2:] for row in told if row[:2] == (trace, tool)]
+        differ = any(len({*column} - {None}) > 1 for column in zip(*tellers, strict=True))
+        if differ or any(convention == merge.PHASED for convention, *_ in tellers):
+            several.add((trace,))
+    assert {*views.execute("SELECT trace_id FROM _told_by_several").fetchall()} == several
+    perhaps = views.execute("SELECT 1 FROM _perhaps_told_by_several LIMIT 1").fetchall()
+    assert perhaps or not several

@@ -11,6 +11,8 @@ import pytest
 
 from visceral_cli.errors import UsageError
 from visceral_cli.store.database import (
+    MEMORY_LIMIT,
+    MEMORY_LIMIT_OF_FEW,
     SCHEMA_VERSION,
     is_store,
     leave_room,
@@ -140,27 +142,41 @@ def test_a_temporary_store_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("many", "text", "leaves"),
-    [(range(1, 9), False, True), (range(1, 9), True, False), (range(2, 9), False, False)],
+    ("few", "many", "text", "limit"),
+    [
+        ((0, 9), range(1, 9), False, "64MB"),
+        ((9, 0), range(1, 9), False, "64MB"),
+        ((0, 9), range(1, 9), True, MEMORY_LIMIT),
+        ((0, 9), range(2, 9), False, MEMORY_LIMIT),
+        ((1, 1), range(1, 9), False, MEMORY_LIMIT_OF_FEW),
+        ((1, 1), range(1, 9), True, MEMORY_LIMIT),
+    ],
 )
-def test_a_large_store_without_texts_leaves_room(monkeypatch, many, text, leaves):
+def test_without_texts_a_large_store_leaves_room_and_a_small_one_takes_it(
+    monkeypatch, few, many, text, limit
+):
+    monkeypatch.setattr("visceral_cli.store.database.FEW_CALLS", few[0])
+    monkeypatch.setattr("visceral_cli.store.database.FEW_SPANS", few[1])
     monkeypatch.setattr("visceral_cli.store.database.MANY_CALLS", many)
-    limit = "SELECT current_setting('memory_limit')"
+    setting = "SELECT current_setting('memory_limit')"
     with temporary_store() as store:
         store.execute(
             """
             INSERT INTO _call_record (
                 record, file_id, trace_id, span_id, position, tool, kind, convention, failed,
-                span_kind, recorded_hash, hash_disagrees, empty_result, unnamed_arguments
+                span_kind, recorded_hash, hash_disagrees, empty_result, unnamed_arguments, name
             )
-            VALUES (0, 0, 't', 's', 0, 'get', 'tool', 'c', FALSE, 0, FALSE, FALSE, FALSE, FALSE)
+            VALUES (
+                0, 0, 't', 's', 0, 'get', 'tool', 'c', FALSE, 0, FALSE, FALSE, FALSE, FALSE, 'n'
+            )
             """
         )
         if text:
             store.execute("INSERT INTO argument_text VALUES ('a', '{}')")
-        before = store.execute(limit).fetchall()
         leave_room(store, "64MB")
-        assert (store.execute(limit).fetchall() != before) == leaves
+        left = store.execute(setting).fetchall()
+        store.execute(f"SET memory_limit = '{limit}'")
+        assert left == store.execute(setting).fetchall()
 
 
 @pytest.mark.parametrize("kind", [OSError, duckdb.OutOfMemoryException])

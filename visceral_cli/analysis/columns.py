@@ -7,6 +7,7 @@ arrays; names are looked up again only for the rows that are shown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -132,15 +133,18 @@ def read_calls(store: duckdb.DuckDBPyConnection, settings: Settings) -> CallColu
     run_file(store, "visceral_cli.analysis", "columns.sql")
     read = _read_columns(store, by_trace=settings.scope == "trace")
     tool, tool_keys = _coded_few(read.pop("tool_key"))
-    run, run_keys = _coded(read.pop("run_key"))
-    service, _ = _coded_few(read.pop("service_key"))
-    user, session = _ranked(read.pop("user_key")), _ranked(read.pop("session_key"))
-    identity, _ = _coded(read.pop("identity_key"))
-    identity, identity_starts = _by_tool(identity, tool, len(tool_keys))
-    content, _ = _coded(read.pop("content_key"))
+    with ThreadPoolExecutor(1) as beside:  # sorting and the store need two cores at once
+        names = beside.submit(name_table, store, first_rows(tool, len(tool_keys)))
+        contents = beside.submit(_coded, read.pop("content_key"))
+        run, run_keys = _coded(read.pop("run_key"))
+        service, _ = _coded_few(read.pop("service_key"))
+        user, session = _ranked(read.pop("user_key")), _ranked(read.pop("session_key"))
+        identity, _ = _coded(read.pop("identity_key"))
+        identity, identity_starts = _by_tool(identity, tool, len(tool_keys))
+        content, _ = contents.result()
+        tools = _tools(tool, names.result(), read, settings)
     declared_run = _seldom(read.pop("declared_run_key"))[0]
     invalidates, invalidates_keys = _seldom(read.pop("invalidates_key"))
-    tools = _tools(store, tool, first_rows(tool, len(tool_keys)), read, settings)
     writers = np.array([facts.writer for facts in tools], np.bool_)
     return CallColumns(
         tools=tools,
@@ -326,17 +330,15 @@ def _by_tool(identity: Codes, tool: Codes, tools: int) -> tuple[Codes, Numbers]:
 
 
 def _tools(
-    store: duckdb.DuckDBPyConnection,
-    tool: Codes,
-    rows: Numbers,
-    read: dict[str, NDArray[Any]],
-    settings: Settings,
+    tool: Codes, names: pa.Table, read: dict[str, NDArray[Any]], settings: Settings
 ) -> tuple[ToolFacts, ...]:
-    """Return the facts of every tool; takes the columns of what spans attest out of ``read``."""
-    readonly = _attested_flags(tool, len(rows), read.pop("readonly"))
-    replay_safe = _attested_flags(tool, len(rows), read.pop("replay_safe"))
-    freshness = _smallest(tool, len(rows), read.pop("freshness_override"))
-    names = name_table(store, rows).select(["namespace", "tool", "kind"]).to_pylist()
+    """Return the facts of every tool; takes the columns of what spans attest out of ``read``.
+
+    ``names``: a row of `name_table` per tool.
+    """
+    readonly = _attested_flags(tool, len(names), read.pop("readonly"))
+    replay_safe = _attested_flags(tool, len(names), read.pop("replay_safe"))
+    freshness = _smallest(tool, len(names), read.pop("freshness_override"))
     return tuple(
         tool_facts(
             ToolName(**name),
@@ -344,7 +346,7 @@ def _tools(
             settings.extract.tools,
             settings.prices,
         )
-        for code, name in enumerate(names)
+        for code, name in enumerate(names.select(["namespace", "tool", "kind"]).to_pylist())
     )
 
 

@@ -6,7 +6,7 @@
 CREATE OR REPLACE TEMP MACRO _call_column(by_trace) AS TABLE
 SELECT
     call_key,
-    hash(namespace, tool, kind)          AS tool_key,
+    tool_key,
     hash(trace_id)                       AS run_key,
     hash(coalesce(service, ''))          AS service_key,
     hash(trace_id, span_id)              AS span_key,
@@ -15,8 +15,8 @@ SELECT
     CASE                                      -- 0: no identity
         WHEN input_hash IS NULL THEN 0::UBIGINT
         WHEN by_trace
-            THEN hash(namespace, tool, kind, version, hash_v, input_hash, trace_id)
-        ELSE hash(namespace, tool, kind, version, hash_v, input_hash)
+            THEN hash(tool_key, version, hash_v, input_hash, trace_id)
+        ELSE hash(tool_key, version, hash_v, input_hash)
     END                                  AS identity_key,
     CASE WHEN content_hash IS NULL THEN 0::UBIGINT ELSE hash(content_hash) END
                                          AS content_key,  -- 0: unknown
@@ -38,7 +38,7 @@ SELECT
     CASE WHEN session IS NOT NULL THEN hash(session) END           AS session_key,
     served_start_ns,
     cost_usd
-FROM tool_call;
+FROM (SELECT *, hash(namespace, tool, kind) AS tool_key FROM tool_call);
 
 -- One row per writer call that declares what it voids: the text, and what stands for it in
 -- _call_column.

@@ -22,8 +22,9 @@ import numpy as np
 
 from visceral_cli.analysis import binomial
 from visceral_cli.analysis.candidates import GRID_SECONDS, SECOND_NS
-from visceral_cli.analysis.columns import NONE, Numbers
-from visceral_cli.analysis.history import Flags, Places, Times, ToolCalls
+from visceral_cli.analysis.columns import NONE, Numbers, ranked
+from visceral_cli.analysis.histories import rows_by_code
+from visceral_cli.analysis.history import Codes, Flags, Places, Times, ToolCalls
 
 NEAR_NS = 3600 * SECOND_NS
 _APART_SECONDS = tuple(each for each in GRID_SECONDS if each * SECOND_NS <= NEAR_NS)
@@ -94,9 +95,7 @@ def compare_answers(
     is tolerated; ``delta``: 1 - confidence.
     """
     known = np.flatnonzero((calls.identity >= 0) & (calls.content >= 0))
-    order, own_order = (
-        known[np.lexsort((group[known], calls.identity[known]))] for group in (outer, inner)
-    )
+    order, own_order = (_in_order(calls.identity, group, known) for group in (outer, inner))
     others, own = _pairs(calls, outer, order, inner), _pairs(calls, inner, own_order)
     found = None
     if others.differs.any():
@@ -104,6 +103,12 @@ def compare_answers(
         found = _clearest(around, alone, 0.0, delta, at_the_same_time=True)
         found = found or _clearest(others, own, rate, delta, at_the_same_time=False)
     return Answers(others.all, own.all, found)
+
+
+def _in_order(identity: Codes, group: Numbers, rows: Places) -> Places:
+    """Return ``rows``, which ascend, in order of (identity, group, row), by sorting one number."""
+    pair = identity[rows].astype(np.int64) * (int(group.max(initial=0)) + 1) + group[rows]
+    return rows[rows_by_code(ranked(pair)[0], np.arange(len(rows)))]
 
 
 def _pairs(

@@ -26,6 +26,7 @@ def find_findings(store: duckdb.DuckDBPyConnection, calls: CallColumns) -> list[
     run_file(store, "visceral_cli.analysis", "findings.sql")
     found = [*_repeated_writes(store, calls), *_hash_disagrees(store)]
     if store.execute("SELECT 1 FROM argument_text LIMIT 1").fetchall():
+        run_file(store, "visceral_cli.analysis", "argument_findings.sql")
         found += [*_disjoint_arguments(store), *_near_duplicates(store)]
     if calls.verified.any():
         found += _verify_mismatches(store)

@@ -8,6 +8,7 @@ the background hides what would be saved, and calls side by side count once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,17 +22,22 @@ from visceral_cli.analysis.spans import SpanTree
 _BLOCK = 1 << 16
 """Calls and spans laid out at once: whole traces, so that memory does not grow with the input."""
 
+_BLOCKS_AT_ONCE = 2
+"""NumPy sorts and counts without holding up other threads."""
+
 
 def wall_ns(calls: CallColumns, tree: SpanTree, chosen: Sequence[Flags]) -> list[int]:
     """Return for each set of calls the time, in all traces, that only calls of the set cover."""
     nested = bool((tree.caller >= 0).any())
     gone = [flags | tree.within(flags) if nested else flags for flags in chosen]
-    covered = [0] * len(chosen)
-    for spans, others in _blocks(calls, tree):
-        timeline = _lay_out(calls, tree, spans, others)
-        for nth, flags in enumerate(chosen):
-            covered[nth] += timeline.covered_ns(flags, gone[nth])
-    return covered
+
+    def covered_in(block: tuple[Places, Places]) -> list[int]:
+        timeline = _lay_out(calls, tree, *block)
+        return [timeline.covered_ns(*flags) for flags in zip(chosen, gone, strict=True)]
+
+    with ThreadPoolExecutor(_BLOCKS_AT_ONCE) as both:
+        covered = [*both.map(covered_in, _blocks(calls, tree))]
+    return [sum(of_block[nth] for of_block in covered) for nth in range(len(chosen))]
 
 
 def _blocks(calls: CallColumns, tree: SpanTree) -> Iterator[tuple[Places, Places]]:

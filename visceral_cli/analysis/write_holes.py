@@ -38,9 +38,9 @@ _HOLES = (
 
 def find_write_holes(store: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
     """Yield a finding for each tool and kind of hole. Only spans of the SDK tell of its runs."""
-    run_file(store, "visceral_cli.analysis", "write_holes.sql")
-    if not store.execute("SELECT 1 FROM _attested_write LIMIT 1").fetchall():
+    if not store.execute("SELECT 1 FROM tool_call WHERE readonly = false LIMIT 1").fetchall():
         return
+    run_file(store, "visceral_cli.analysis", "write_holes.sql")
     for kind, view, message in _HOLES:
         for namespace, tool, _, calls, traces, spans in store.table(view).fetchall():
             yield Finding(

@@ -71,7 +71,7 @@ def check_rules(
     the texts of arguments.
     """
     store.register("_checked_rule", _table(rules))
-    run_file(store, "visceral_cli.analysis", "findings.sql")
+    run_file(store, "visceral_cli.analysis", "argument_findings.sql")
     run_file(store, "visceral_cli.gate", "rule_cases.sql")
     known = _known(store)
     names, soon = _argument_names(store), _soon_changed(store)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from visceral_cli.calls.call_columns import CallColumns, columns_of
 from visceral_cli.calls.extract import Extractor
@@ -33,6 +34,8 @@ _FIELDS = ("record", "file_id", "arguments_hash", *CALL_FIELDS)
 
 Place = tuple[int, int]
 """Record and position of a call."""
+
+TracePair = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -63,12 +66,40 @@ class _Set:
     """Place to ``arguments`` or ``result`` to its text; ``None``: the tellers contradict."""
 
 
-def join_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree, settings: ExtractSettings) -> None:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What tells which calls may have to be completed or joined, beside the tree of the spans."""
+
+    together: list[TracePair]
+    """Traces to be judged, each with one to be judged with it, or itself."""
+    records: NDArray[np.int64]
+    """The spans of all calls."""
+
+
+def read_told(store: duckdb.DuckDBPyConnection) -> Told:
+    """Return the traces in which several may tell of one call, or other records complete one."""
+    together = store.execute(
+        """
+        SELECT trace_before, trace_id FROM _same_id_at_once
+        UNION
+        SELECT trace_id, trace_id FROM _told_elsewhere
+        """
+    ).fetchall()
+    # In most stores nowhere: then the calls need not be gone through a second time.
+    if store.execute("SELECT 1 FROM _perhaps_told_by_several LIMIT 1").fetchall():
+        together += store.execute("SELECT trace_id, trace_id FROM _told_by_several").fetchall()
+    records = store.execute("SELECT record FROM _call_told").fetchnumpy()["record"]
+    return Told(together, records)
+
+
+def join_calls(
+    store: duckdb.DuckDBPyConnection, tree: SpanTree, told: Told, settings: ExtractSettings
+) -> None:
     """Fill ``_call_joined``, and ``_replaced`` with the places that its rows stand for.
 
     First calls are completed by what other records tell, then those of one execution are joined.
     """
-    count = _choose_sets(store, tree)
+    count = _choose_sets(store, tree, told)
     extractor = Extractor(settings)
     for first in range(0, count, SETS_AT_A_TIME):
         changed: list[RecordedCall] = []
@@ -81,29 +112,20 @@ def join_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree, settings: Extra
         _insert(store, changed, replaced, settings)
 
 
-def _choose_sets(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> int:
+def _choose_sets(store: duckdb.DuckDBPyConnection, tree: SpanTree, told: Told) -> int:
     """Put the traces to be judged into ``_judged``, each with the number of its set; count these.
 
     Sets are traces in which several spans may tell one execution, or whose calls other records
     complete.
     """
-    nested = pa.RecordBatch.from_pydict(
-        {"record": pa.array(_records_of_nested_calls(store, tree), pa.int64())}
-    )
-    store.register("_nested", nested)
-    pairs = store.execute(
-        """
-        SELECT trace_before, trace_id FROM _same_id_at_once
-        UNION
-        SELECT trace_id, trace_id FROM _told_by_several
-        UNION
-        SELECT trace_id, trace_id FROM _told_elsewhere
-        UNION
-        SELECT trace_id, trace_id FROM _call_told WHERE record IN (SELECT record FROM _nested)
-        ORDER BY ALL
-        """
-    ).fetchall()
-    store.unregister("_nested")
+    pairs = [*told.together]
+    nested = _records_of_nested_calls(store, tree, told.records)
+    if len(nested):
+        store.register("_nested", pa.table({"record": nested}))
+        pairs += store.execute(
+            "SELECT DISTINCT trace_id, trace_id FROM _call_told SEMI JOIN _nested USING (record)"
+        ).fetchall()
+        store.unregister("_nested")
     sets = _connected(pairs)
     store.execute("DELETE FROM _judged")
     if sets:
@@ -125,14 +147,15 @@ def _choose_sets(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> int:
     return len(sets)
 
 
-def _records_of_nested_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree) -> list[int]:
+def _records_of_nested_calls(
+    store: duckdb.DuckDBPyConnection, tree: SpanTree, records: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Calls below a call of the same tool, or below any call when the kind is no plain tool."""
-    records = store.execute("SELECT record FROM _call_told").fetchnumpy()["record"]
     spans = tree.index_of(records)
     called = np.zeros(len(tree.record), dtype=bool)
     called[spans] = True
     if not (tree.nearest_marked_ancestor(spans, called) >= 0).any():
-        return []  # as in most inputs: no texts need to be read
+        return records[:0]  # as in most inputs: no texts need to be read
     columns = store.execute(
         "SELECT record, hash(tool) AS tool, kind <> 'tool' AS other_kind FROM _call_told"
     ).fetchnumpy()
@@ -141,10 +164,11 @@ def _records_of_nested_calls(store: duckdb.DuckDBPyConnection, tree: SpanTree) -
     tool[spans] = columns["tool"]
     above = tree.nearest_marked_ancestor(spans, called)
     nested = (above >= 0) & ((tool[above] == columns["tool"]) | columns["other_kind"].astype(bool))
-    return [int(record) for record in columns["record"][nested]]
+    found: NDArray[np.int64] = columns["record"][nested]
+    return found
 
 
-def _connected(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+def _connected(pairs: Iterable[TracePair]) -> list[list[str]]:
     """The sets of traces that the pairs connect, each sorted, in order."""
     leader: dict[str, str] = {}
 

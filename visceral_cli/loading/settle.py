@@ -6,11 +6,13 @@ and a store filled at once hold the same rows.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import duckdb
 
 from visceral_cli.loading.call_order import order_calls
-from visceral_cli.loading.join import join_calls
-from visceral_cli.loading.span_tree import SpanTree, span_tree
+from visceral_cli.loading.join import Told, join_calls, read_told
+from visceral_cli.loading.span_tree import SpanTree, read_span_keys, span_tree
 from visceral_cli.settings import ExtractSettings
 from visceral_cli.store.database import run_file
 
@@ -21,17 +23,19 @@ def settle(store: duckdb.DuckDBPyConnection, settings: ExtractSettings) -> SpanT
     store.execute("BEGIN TRANSACTION")
     for table in ("_copy", "_call_joined", "_call_key"):
         store.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
-    tree = _distinct_spans(store)
-    join_calls(store, tree, settings)
+    tree, told = _tree_and_told(store)
+    if tree.has_copies:  # seldom: they are set aside before anything is told apart
+        store.execute("INSERT INTO _copy SELECT record FROM _copies_found")
+        tree, told = _tree_and_told(store)
+    join_calls(store, tree, told, settings)
     order_calls(store)
     store.execute("COMMIT")
     return tree
 
 
-def _distinct_spans(store: duckdb.DuckDBPyConnection) -> SpanTree:
-    """Set copies aside, of which most inputs have none, and return the tree of what remains."""
-    tree = span_tree(store)
-    if tree.has_copies:
-        store.execute("INSERT INTO _copy SELECT record FROM _copies_found")
-        tree = span_tree(store)
-    return tree
+def _tree_and_told(store: duckdb.DuckDBPyConnection) -> tuple[SpanTree, Told]:
+    """Build the tree of the spans that are no copies while the store is asked for the rest."""
+    spans = read_span_keys(store)
+    with ThreadPoolExecutor(1) as beside:
+        told = beside.submit(read_told, store)
+        return span_tree(spans), told.result()

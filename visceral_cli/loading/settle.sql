@@ -77,25 +77,36 @@ SELECT DISTINCT trace_before, trace_id
 FROM earlier
 WHERE start_ns <= end_before;
 
+-- Whether spans of a convention tell the phases of a call.
+CREATE OR REPLACE TEMP MACRO _tells_phases(convention) AS
+    convention IN ('openinference-beeai', 'claude-code-execution');
+
 -- Whether several instrumentations, or both sides of a connection, tell of the calls of a group, or
 -- spans tell the phases of a call.
 CREATE OR REPLACE TEMP MACRO _several_tell(convention, scope, span_kind) AS
     min(convention) <> max(convention)
     OR min(scope) <> max(scope)
     OR min(span_kind) <> max(span_kind)
-    OR bool_or(convention IN ('openinference-beeai', 'claude-code-execution'));
+    OR bool_or(_tells_phases(convention));
 
--- One row per trace in which several tell of one tool. In few traces they tell of any: only the
--- calls of these are grouped by tool.
+-- One row per trace in which several may tell of any tool, by hashes, which are soon compared.
+CREATE OR REPLACE TEMP VIEW _perhaps_told_by_several AS
+SELECT run_key
+FROM (
+    SELECT
+        hash(trace_id)                     AS run_key,
+        hash(convention, scope, span_kind) AS teller,
+        _tells_phases(convention)          AS tells_phases
+    FROM _call_told
+)
+GROUP BY run_key
+HAVING min(teller) <> max(teller) OR bool_or(tells_phases);
+
+-- One row per trace in which several tell of one tool: only the calls of few traces are grouped.
 CREATE OR REPLACE TEMP VIEW _told_by_several AS
 SELECT DISTINCT trace_id
 FROM _call_told
-WHERE trace_id IN (
-    SELECT trace_id
-    FROM _call_told
-    GROUP BY trace_id
-    HAVING _several_tell(convention, scope, span_kind)
-)
+WHERE hash(trace_id) IN (SELECT run_key FROM _perhaps_told_by_several)
 GROUP BY trace_id, tool
 HAVING _several_tell(convention, scope, span_kind);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 
 MAX_DEPTH = 10_000
 """Where a chain of parents is taken for a cycle in damaged ids."""
+
+
+SpanKeys = dict[str, NDArray[Any]]
+"""By column, one element per span: ``record``, ``own`` and ``parent`` (hashes), ``has_parent``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,9 @@ class SpanTree:
         return ancestor
 
 
-def span_tree(store: duckdb.DuckDBPyConnection) -> SpanTree:
-    """Build the tree of the spans in ``store`` that are no copies."""
-    columns = store.execute(
+def read_span_keys(store: duckdb.DuckDBPyConnection) -> SpanKeys:
+    """Return what `span_tree` needs of the spans in ``store`` that are no copies."""
+    return store.execute(
         """
         SELECT
             record,
@@ -61,6 +66,10 @@ def span_tree(store: duckdb.DuckDBPyConnection) -> SpanTree:
         WHERE record NOT IN (SELECT record FROM _copy)
         """
     ).fetchnumpy()
+
+
+def span_tree(columns: SpanKeys) -> SpanTree:
+    """Build the tree of the spans, given in any order."""
     by_record = np.argsort(columns["record"], kind="stable")  # nearly in order: soon done
     own = columns["own"][by_record]
     wanted = columns["parent"][by_record]

@@ -13,7 +13,7 @@ import duckdb
 
 from visceral_cli.errors import UsageError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 MEMORY_LIMIT = "224MB"
 """What DuckDB may hold before it moves blocks to its temporary folder, while files are loaded."""
@@ -23,6 +23,11 @@ MEMORY_LIMIT_BESIDE_TREE = "176MB"
 MEMORY_LIMIT_BESIDE_COLUMNS = "128MB"
 """... and while an analysis holds the columns of all calls."""
 
+MEMORY_LIMIT_OF_FEW = "320MB"
+"""The same for a store of few calls and spans once it is loaded: no block has to be moved then."""
+
+FEW_CALLS, FEW_SPANS = 300_000, 600_000
+"""Beside the columns of no more there is room for all of the store."""
 
 MANY_CALLS = range(500_000, 2_000_000)
 """Stores of so many leave room: of fewer the columns take less than that frees, and of more the
@@ -32,12 +37,18 @@ queries need the memory themselves."""
 def leave_room(store: duckdb.DuckDBPyConnection, memory_limit: str) -> None:
     """Let a large store hold less from now on: what is held beside it will need the memory.
 
-    Not one that keeps texts of arguments: what is found in them needs more.
+    A small one may hold more, as no other process reads any longer. Neither where texts of
+    arguments are kept: what is found in them needs more.
     """
-    calls, texts = store.execute(
-        "SELECT (SELECT count(*) FROM _call_record), EXISTS (SELECT 1 FROM argument_text)"
+    calls, spans, texts = store.execute(
+        "SELECT (SELECT count(*) FROM _call_record), (SELECT count(*) FROM _span_record),"
+        " EXISTS (SELECT 1 FROM argument_text)"
     ).fetchall()[0]
-    if calls in MANY_CALLS and not texts:
+    if texts:
+        return
+    if calls <= FEW_CALLS and spans <= FEW_SPANS:
+        store.execute(f"SET memory_limit = '{MEMORY_LIMIT_OF_FEW}'")
+    elif calls in MANY_CALLS:
         store.execute(f"SET memory_limit = '{memory_limit}'")
 
 
@@ -50,13 +61,14 @@ def run_file(store: duckdb.DuckDBPyConnection, package: str, name: str) -> None:
 def temporary_store() -> Iterator[duckdb.DuckDBPyConnection]:
     """A store that is gone afterwards; what memory does not hold lies in a private folder."""
     folder = Path(tempfile.mkdtemp(prefix="visceral-"))
-    store = duckdb.connect(config=_config(folder))
     try:
-        with _told_of_full_disks(folder, folder):
+        with (
+            _told_of_full_disks(folder, folder),
+            closing(duckdb.connect(config=_config(folder))) as store,
+        ):
             _create(store)
             yield store
     finally:
-        store.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
