@@ -1,7 +1,7 @@
 """Inputs in, report out.
 
-Reading takes most of the time, in other processes. So only it is imported at the top, and what
-comes after it, `visceral_cli.stages` above all, is imported while they read.
+Reading takes most of the time, in other processes. So only what asks for it is imported at the top,
+and what comes after it, `visceral_cli.stages` above all, is imported while they read.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import duckdb
-import pyarrow as pa
-
 from visceral_cli import __version__
-from visceral_cli.loading.fill import FilledStore, filled_store
 from visceral_cli.loading.fork_server import interrupts_later
-from visceral_cli.loading.narrow import narrow
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
 
+with interrupts_later():  # DuckDB takes one that meets its import for an error of its own
+    from visceral_cli.loading.fill import FilledStore, filled_store
+
 if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
     from visceral_cli.analysis.figures import WhatIf
     from visceral_cli.report.page.detail import PageDetail
     from visceral_cli.report.page.gather import PageWanted
@@ -82,6 +83,7 @@ def analyze_inputs(
 
         kept = settings_for_page(settings, inputs)
     with filled_store(inputs, kept, progress, meanwhile=_import_stages) as filled:
+        from visceral_cli.loading.narrow import narrow
         from visceral_cli.stages import report_of
 
         if kept is not settings:
@@ -122,6 +124,7 @@ def curve_inputs(
     """
     with filled_store(inputs, settings, progress, meanwhile=_imported) as filled:
         from visceral_cli.analysis.curves import curves_of
+        from visceral_cli.loading.narrow import narrow
 
         narrow(filled.store, settings)
         progress.stage("proving freshness")
@@ -137,6 +140,7 @@ def verify_inputs(
     """
     with filled_store(inputs, settings, progress, meanwhile=_imported) as filled:
         from visceral_cli.gate.places import with_places
+        from visceral_cli.loading.narrow import narrow
         from visceral_cli.report.gather import inputs_of
         from visceral_cli.report.verification import VerificationReport
         from visceral_cli.report.verification_cases import cases_of
@@ -177,7 +181,6 @@ def _derived(
 
 
 def _import_stages() -> None:
-    # Python dies at its end of an interrupt that met a dataclass being made, whoever answered it.
     with interrupts_later():
         import visceral_cli.stages  # noqa: F401
     _imported()

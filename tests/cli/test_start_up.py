@@ -73,6 +73,12 @@ def test_what_each_reading_process_imports_as_its_main_module_is_next_to_nothing
     assert ours == {"visceral_cli", "visceral_cli.cli", "visceral_cli.cli.start"}
 
 
+def test_what_asks_for_reading_needs_none_of_what_reads() -> None:
+    loaded = imported("import visceral_cli.pipeline, visceral_cli.cli.session")
+    assert not {"numpy", "pyarrow", "google.protobuf", "pydantic", "cryptography"} & loaded
+    assert "visceral_cli.calls.extract" not in loaded
+
+
 @pytest.mark.parametrize("module", ["pipeline", "loading.worker"])
 def test_reading_waits_for_no_import_of_what_comes_after_it(module: str) -> None:
     loaded = imported(f"import visceral_cli.{module}")
@@ -82,8 +88,9 @@ def test_reading_waits_for_no_import_of_what_comes_after_it(module: str) -> None
     assert not seldom & loaded
 
 
-def test_a_reading_process_does_without_the_store() -> None:
-    assert "duckdb" not in imported("import visceral_cli.loading.worker")
+def test_a_reading_process_does_without_the_store_and_mostly_without_protobuf() -> None:
+    loaded = imported("import visceral_cli.loading.preload")
+    assert not {"duckdb", "google.protobuf"} & loaded
 
 
 STARTED = """
@@ -142,6 +149,74 @@ main()
 def test_an_interrupt_while_the_command_line_is_imported_is_answered_as_any_other() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "visceral: interrupted\n")
+
+
+ENDED = """
+import signal, sys
+
+class Ending:
+    def find_spec(self, name, path=None, target=None):
+        if name == "visceral_cli.cli.app":
+            signal.raise_signal(signal.SIGTERM)
+
+sys.meta_path.insert(0, Ending())
+from visceral_cli.cli.start import main
+main()
+"""
+
+
+def test_a_request_to_end_while_the_command_line_is_imported_is_answered_as_any_other() -> None:
+    ran = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (143, "", "")
+
+
+INTERRUPTED_IMPORT = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "duckdb":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+try:
+    import visceral_cli.pipeline
+except KeyboardInterrupt:
+    print("visceral_cli.loading.fill" in sys.modules, "_duckdb" in sys.modules)
+"""
+
+
+def test_an_interrupt_waits_until_duckdb_is_imported() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "True True\n"
+
+
+INTERRUPTED_CLASS = """
+import signal, sys
+
+class Named:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.SIGINT)
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "visceral_cli.cli.session":
+            type("Made", (), {"named": Named()})
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv[1:] = ["config", "--no-config"]
+from visceral_cli.cli.start import main
+main()
+"""
+
+
+def test_an_interrupt_of_a_class_being_made_is_answered_as_any_other() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_CLASS], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "visceral: interrupted\n")
 

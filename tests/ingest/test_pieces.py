@@ -14,7 +14,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from visceral_cli.ingest import packed_pieces, pieces, read_file
 from visceral_cli.ingest.files import InputFile
-from visceral_cli.ingest.read_file import plan_file, read_piece
+from visceral_cli.ingest.plan import plan_file
+from visceral_cli.ingest.read_file import read_piece
 from visceral_cli.ingest.span import DamageKind, Reading
 from visceral_cli.settings import Settings
 

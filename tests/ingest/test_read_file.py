@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.files import InputFile, find_files
-from visceral_cli.ingest.read_file import plan_file, read_file, read_whole_file
+from visceral_cli.ingest.plan import plan_file
+from visceral_cli.ingest.read_file import read_file, read_whole_file
 from visceral_cli.ingest.span import Reading, Span
 from visceral_cli.settings import Settings
 

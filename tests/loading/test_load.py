@@ -248,6 +248,40 @@ def test_a_killed_load_leaves_a_store_that_the_next_run_completes(
     assert load(folder, path)[1] == undisturbed
 
 
+BEGUN = """
+import sys
+from multiprocessing import active_children
+from visceral_cli.loading import load
+from visceral_cli.loading.fill import filled_store
+from visceral_cli.progress import Silent
+from visceral_cli.settings import Settings
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("numpy", "pyarrow", "visceral_cli.calls.extract"):
+            print(name, len(active_children()))
+
+sys.meta_path.insert(0, Watch())
+load.SMALL_INPUT_BYTES = 1
+with filled_store([sys.argv[1]], Settings(workers=2), Silent()):
+    pass
+"""
+
+
+def test_other_processes_begin_to_read_before_libraries_of_rows_are_imported(folder, span, export):
+    for number in range(2):
+        write(folder, f"{number}.jsonl", export, span(number + 1))
+    ran = subprocess.run(
+        [sys.executable, "-c", BEGUN, str(folder)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    processes = dict(line.split() for line in ran.stdout.splitlines())
+    assert processes == {"numpy": "2", "pyarrow": "2", "visceral_cli.calls.extract": "2"}
+
+
 class Heard(Silent):
     """Adds up what a load tells."""
 

@@ -19,7 +19,7 @@ from visceral_cli.calls.extract import Extractor
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.files import InputFile
 from visceral_cli.ingest.pieces import Piece
-from visceral_cli.ingest.read_file import plan_file
+from visceral_cli.ingest.plan import plan_file
 from visceral_cli.loading.piece_rows import PieceRows, received, send
 from visceral_cli.loading.pool import reading_processes
 from visceral_cli.loading.worker import read_rows
@@ -140,7 +140,7 @@ def test_a_killed_reading_process_leaves_nothing(piece: Piece, temporary: Path) 
 LOAD = """
 import os, sys
 from visceral_cli.ingest.files import InputFile
-from visceral_cli.ingest.read_file import plan_file
+from visceral_cli.ingest.plan import plan_file
 from visceral_cli.loading.pool import reading_processes
 from visceral_cli.settings import Settings
 from pathlib import Path

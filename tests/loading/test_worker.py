@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from visceral_cli.calls.extract import Extractor
 from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.files import InputFile
-from visceral_cli.ingest.read_file import plan_file, read_whole_file
+from visceral_cli.ingest.plan import plan_file
+from visceral_cli.ingest.read_file import read_whole_file
 from visceral_cli.ingest.span import Reading, Resource, Span
 from visceral_cli.loading import worker
 from visceral_cli.loading.piece_rows import PieceRows
+from visceral_cli.loading.record_tables import spans_told_once
 from visceral_cli.loading.rows import (
     SpanRows,
     call_batch,
     hashes_of_kept_arguments,
     short_call_batch,
-    with_span_columns,
 )
 from visceral_cli.loading.worker import read_rows
 from visceral_cli.settings import ExtractSettings, Settings
@@ -185,7 +186,8 @@ def test_calls_have_from_the_rows_of_their_spans_what_they_would_tell(path: Path
     short = short_call_batch(told.calls, hashes)
     whole = call_batch(told.calls, hashes)
     assert set(whole.schema.names) - set(short.schema.names) >= {"trace_id", "start_ns", "service"}
-    assert with_span_columns(short, rows.batch()).select(whole.schema.names).equals(whole)
+    _, completed = spans_told_once(rows.batch(), short)
+    assert completed.select(whole.schema.names).equals(whole)
 
 
 def test_a_reading_without_spans_makes_rows_of_the_same_columns(tmp_path: Path) -> None:

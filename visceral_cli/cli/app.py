@@ -16,6 +16,7 @@ import typer
 from visceral_cli import __version__
 from visceral_cli.cli.environment import is_completing
 from visceral_cli.cli.lazy_group import LazyGroup
+from visceral_cli.cli.start import end
 from visceral_cli.cli.terminal import say, say_error
 from visceral_cli.errors import ExitCode, VisceralError
 
@@ -64,13 +65,8 @@ def _visceral(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; every way out of the program passes here."""
     given = sys.argv[1:] if arguments is None else arguments
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, end)
     sys.exit(_exit_code(given))
-
-
-def _end(number: int, frame: object) -> None:
-    """End as a shell reports it, but orderly: temporary files are removed on the way."""
-    sys.exit(128 + number)
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -90,7 +86,7 @@ def _exit_code(arguments: list[str]) -> int:
         _say_usage_error(error)
         return ExitCode.USAGE
     except Exception as error:
-        if isinstance(error, RuntimeError) and str(error) == _INTERRUPTED_QUERY:
+        if _is_interrupt(error):
             say("visceral: interrupted")
             return ExitCode.INTERRUPTED
         if isinstance(error, OSError) and error.errno in _FULL_DISK:
@@ -99,6 +95,13 @@ def _exit_code(arguments: list[str]) -> int:
         _say_bug(error, show_texts="--show-arguments" in arguments)
         return ExitCode.BUG
     return ExitCode.DONE
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Whether a Ctrl-C is behind it: queries, and classes being made, have their own errors."""
+    if isinstance(error, RuntimeError) and str(error) == _INTERRUPTED_QUERY:
+        return True
+    return any(isinstance(one, KeyboardInterrupt) for one in _chain(error))
 
 
 def _run(arguments: list[str]) -> None:

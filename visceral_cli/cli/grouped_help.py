@@ -6,9 +6,15 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from visceral_cli.cli.as_typed import take_as_typed
+
 
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options under their headings."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options."""
+        return take_as_typed(super().get_params(ctx), self.callback)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options, one section a heading."""

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from visceral_cli.cli.as_typed import take_as_typed
 from visceral_cli.cli.grouped_help import GroupedCommand
 
 COMMANDS = {
@@ -36,6 +37,10 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = _Commands()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return take_as_typed(super().get_params(ctx), self.callback)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the help."""

@@ -7,6 +7,7 @@ nothing but the standard library is imported at the top.
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from contextlib import suppress
 
@@ -19,6 +20,7 @@ _READING = {"analyze", "check", "rules", "curve", "verify", "diff", "ingest", "e
 
 def main() -> None:
     """Run the program."""
+    signal.signal(signal.SIGTERM, end)
     gc.disable()  # imports leave no garbage; the pipeline enables it once they are done
     try:
         _start_reading(sys.argv[1:])
@@ -26,7 +28,15 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("visceral: interrupted\n")
         sys.exit(_INTERRUPTED)
-    run()
+    try:
+        run()
+    finally:
+        gc.freeze()  # nothing of it is searched for garbage once more when the process ends
+
+
+def end(number: int, frame: object) -> None:
+    """End as a shell reports it, but orderly: temporary files are removed on the way."""
+    sys.exit(128 + number)
 
 
 def _start_reading(arguments: list[str]) -> None:

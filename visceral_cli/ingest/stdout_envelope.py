@@ -14,7 +14,6 @@ import zlib
 
 from visceral_cli.ingest.json_text import decode_utf8, parse_inner
 from visceral_cli.ingest.otlp_document import read_otlp
-from visceral_cli.ingest.otlp_proto import read_message_here
 from visceral_cli.ingest.span import DamageKind, Reading
 from visceral_cli.ingest.span_fields import Object, text_of
 
@@ -38,6 +37,9 @@ def read_envelope(document: Object, reading: Reading) -> None:
         reading.add_damage(kind, "the payload of an envelope cannot be unpacked; left out")
         return
     if "json" not in text_of(document.get("content-type")).lower():
+        # Most inputs are JSON, and protobuf's library is large: they do not wait for it.
+        from visceral_cli.ingest.otlp_proto import read_message_here  # noqa: PLC0415
+
         read_message_here(payload, reading)
         return
     inner = parse_inner(decode_utf8(payload, reading), reading)

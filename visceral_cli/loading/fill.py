@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,6 @@ from visceral_cli.ingest.files import find_files
 from visceral_cli.loading import fork_server
 from visceral_cli.loading.claim import claim_settings
 from visceral_cli.loading.load import LoadSummary, load_files
-from visceral_cli.loading.settle import settle
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
 from visceral_cli.store.database import (
@@ -76,10 +76,16 @@ def filled_store(
             )
             kept = settings.store is not None
             loaded = load_files(store, files, settings, progress, meanwhile, kept=kept)
-        fork_server.stop()
+        # It imports NumPy and more, and other processes are to begin reading before.
+        with fork_server.interrupts_later():
+            from visceral_cli.loading.settle import settle  # noqa: PLC0415
+
         leave_room(store, MEMORY_LIMIT_BESIDE_TREE)
         progress.stage("joining spans of one call")
-        tree = settle(store, settings.extract)
+        with ThreadPoolExecutor(1) as beside:
+            stopped = beside.submit(fork_server.stop)  # a large process takes its time to go
+            tree = settle(store, settings.extract)
+            stopped.result()
         leave_room(store, MEMORY_LIMIT_BESIDE_COLUMNS)
         _refuse_damage(store, settings)
         _refuse_nothing(store, inputs)

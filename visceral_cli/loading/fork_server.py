@@ -36,15 +36,11 @@ def has_fork_server() -> bool:
     )
 
 
-_PRELOADED = ["visceral_cli.loading.worker", "numpy.ma"]
-"""PyArrow imports the second when it first sees an array, which would be in each process anew."""
-
-
 def reading_context() -> BaseContext:
     """Return how reading processes are started."""
     context = multiprocessing.get_context("forkserver" if has_fork_server() else "spawn")
     if has_fork_server():
-        context.set_forkserver_preload(_PRELOADED)
+        context.set_forkserver_preload(["visceral_cli.loading.preload"])
     # NumPy's linear algebra, of no use there, would start threads that wait by spinning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     resource_tracker.ensure_running()  # else it would undo what `interrupts_later` blocks
@@ -101,7 +97,9 @@ def _files(path: Path) -> Iterable[Path]:
 def interrupts_later() -> Iterator[None]:
     """Answer a Ctrl-C or a request to end only afterwards; processes begun meanwhile see no Ctrl-C.
 
-    Of processes that were left half started, each would write a traceback, or stay for ever.
+    Of processes that were left half started, each would write a traceback, or stay for ever. And
+    Python dies at its end of an interrupt that met a dataclass being made, whoever answered it: so
+    imports of many are kept from it too.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -2,6 +2,8 @@
 
 Every file is one transaction: its rows and its ``input_file`` row appear together, so a load that
 was killed leaves whole files only, and the next one goes on with the first that is missing.
+
+What rows are inserted with is imported with the first of them: by then other processes read.
 """
 
 from __future__ import annotations
@@ -11,32 +13,33 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from visceral_cli.ingest.files import OTHER_FILE, InputFile
 from visceral_cli.ingest.pieces import Piece
-from visceral_cli.ingest.read_file import Plan, plan_file
+from visceral_cli.ingest.plan import Plan, plan_file
 from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
 from visceral_cli.loading.claim import claim_settings
-from visceral_cli.loading.fork_server import SMALL_INPUT_BYTES
-from visceral_cli.loading.piece_rows import PieceRows
+from visceral_cli.loading.fork_server import SMALL_INPUT_BYTES, interrupts_later
 from visceral_cli.loading.pool import (
     ReadPieces,
     available_cores,
     reading_here,
     reading_processes,
 )
-from visceral_cli.loading.rows import with_span_columns
-from visceral_cli.loading.texts import insert_texts
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
 
-_PIECES_AT_ONCE = 8
+if TYPE_CHECKING:
+    from visceral_cli.loading.piece_rows import PieceRows
+
+_PIECES_AT_ONCE = 16
 """How many pieces' rows are inserted together: a statement costs as much as a thousand rows."""
 
-_RECORD_TABLES = ("_span_record", "_call_record", "_mention", "damage", "input_file")
+_RECORD_TABLES = ("_plain_span_record", "_call_record", "_mention", "damage", "input_file")
 
 
 @dataclass(slots=True)
@@ -102,11 +105,12 @@ def load_files(
     progress.start(total_bytes)
     with ExitStack() as stack:
         workers = settings.workers or available_cores()
+        begun = partial(_import_and, meanwhile)
         if workers > 1 and total_bytes > SMALL_INPUT_BYTES:
-            read = stack.enter_context(reading_processes(workers, settings, meanwhile))
+            read = stack.enter_context(reading_processes(workers, settings, begun))
         else:
-            meanwhile()
             read = reading_here(settings)
+            begun()
         # Inserting takes half the work on one thread; the others read meanwhile.
         store.execute("SET threads = 1")
         plans = _load_all(store, new, settings, progress, read)
@@ -115,6 +119,12 @@ def load_files(
     summary.loaded -= other
     summary.other += other
     return summary
+
+
+def _import_and(meanwhile: Callable[[], None]) -> None:
+    with interrupts_later():
+        import visceral_cli.loading.record_tables  # noqa: F401, PLC0415 - see the top
+    meanwhile()
 
 
 def _load_all(
@@ -188,7 +198,8 @@ def _begin(store: duckdb.DuckDBPyConnection, file: InputFile, digest: str | None
     store.execute("BEGIN TRANSACTION")
     file_id, record = store.execute(
         "SELECT (SELECT coalesce(max(file_id) + 1, 0) FROM input_file),"
-        " (SELECT coalesce(max(record) + 1, 0) FROM _span_record)"
+        " coalesce(greatest((SELECT max(record) FROM _plain_span_record),"
+        " (SELECT max(record) FROM _call_record)) + 1, 0)"
     ).fetchall()[0]
     return _FileLoad(file, file_id, digest, record)
 
@@ -228,6 +239,8 @@ def _finish(
 
 
 def _insert(store: duckdb.DuckDBPyConnection, load: _FileLoad, rows: PieceRows) -> None:
+    from visceral_cli.loading.texts import insert_texts  # noqa: PLC0415 - see the top
+
     load.waiting.append(rows)
     if len(load.waiting) == _PIECES_AT_ONCE:
         _insert_waiting(store, load)
@@ -240,41 +253,10 @@ def _insert(store: duckdb.DuckDBPyConnection, load: _FileLoad, rows: PieceRows) 
 
 
 def _insert_waiting(store: duckdb.DuckDBPyConnection, load: _FileLoad) -> None:
+    from visceral_cli.loading.record_tables import insert_records  # noqa: PLC0415 - see the top
+
     pieces, load.waiting = load.waiting, []
-    starts = [load.first_record]
-    for rows in pieces:
-        starts.append(starts[-1] + rows.spans.num_rows)
-    load.first_record = starts.pop()
-    _insert_batches(store, load, "_span_record", _numbered([rows.spans for rows in pieces], starts))
-    calls = [with_span_columns(rows.calls, rows.spans) for rows in pieces]
-    _insert_batches(store, load, "_call_record", _numbered(calls, starts))
-    _insert_batches(store, load, "_mention", [rows.mentions for rows in pieces])
-
-
-def _numbered(batches: Sequence[pa.RecordBatch], starts: Sequence[int]) -> list[pa.RecordBatch]:
-    """Return batches whose ``record``, counted from 0 in each, is counted from ``starts``."""
-    numbered = []
-    for batch, start in zip(batches, starts, strict=True):
-        place = batch.schema.get_field_index("record")
-        records = pa.array(batch.column(place).to_numpy() + start)
-        numbered.append(batch.set_column(place, "record", records))
-    return numbered
-
-
-def _insert_batches(
-    store: duckdb.DuckDBPyConnection, load: _FileLoad, table: str, batches: list[pa.RecordBatch]
-) -> None:
-    rows = pa.Table.from_batches(batches) if batches else None
-    if rows is None or not rows.num_rows:
-        return
-    columns = ", ".join(rows.schema.names)
-    # DuckDB finds the variable ``rows`` by its name. What is registered instead is a view, which
-    # would hold its rows in memory until the transaction of the file ends.
-    store.execute(
-        f"INSERT INTO {table} (file_id, {columns}) "  # noqa: S608 - our own names
-        f"SELECT $1, {columns} FROM rows",
-        [load.file_id],
-    )
+    load.first_record = insert_records(store, load.file_id, load.first_record, pieces)
 
 
 def _insert_damage(

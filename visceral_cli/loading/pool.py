@@ -1,4 +1,7 @@
-"""Pieces read in several processes, their rows in the order of the pieces."""
+"""Pieces read in several processes, their rows in the order of the pieces.
+
+Until the first of them have begun nothing is imported here but what asks for them.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,22 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from visceral_cli.calls.extract import Extractor
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.json_window import WINDOW
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.loading.fork_server import interrupts_later, reading_context
-from visceral_cli.loading.piece_rows import PieceRows, SentRows, received
-from visceral_cli.loading.worker import begin_reading_process, read_all_rows, read_rows
+from visceral_cli.loading.reading_process import begin_reading_process, read_all_rows
 from visceral_cli.settings import Settings
+
+if TYPE_CHECKING:
+    from visceral_cli.loading.piece_rows import PieceRows, SentRows
 
 Owned = tuple[int, Piece]
 """A piece, and the number of the file that it is from."""
 
-OwnedRows = tuple[int, Iterable[PieceRows]]
+OwnedRows = tuple[int, Iterable["PieceRows"]]
 
 
 class ReadPieces(Protocol):
@@ -37,6 +41,9 @@ class ReadPieces(Protocol):
 
 def reading_here(settings: Settings) -> ReadPieces:
     """Read in this process: for small inputs."""
+    with interrupts_later():
+        from visceral_cli.calls.extract import Extractor  # noqa: PLC0415 - see the top
+        from visceral_cli.loading.worker import read_rows  # noqa: PLC0415
 
     extractor = Extractor(settings.extract)
 
@@ -56,7 +63,7 @@ def reading_processes(
     They come from a fork server. Pieces are taken ahead by one a process, and a piece that is read
     as a stream is read here, so memory stays bounded.
     """
-    extractor = Extractor(settings.extract)
+    here = cache(lambda: reading_here(settings))
     folder = tempfile.TemporaryDirectory(prefix="visceral-", ignore_cleanup_errors=True)
     pool = ProcessPoolExecutor(
         count,
@@ -73,7 +80,7 @@ def reading_processes(
             if piece.is_packed or piece.length > WINDOW:
                 yield from _results(waiting, 0)
                 once()
-                yield file, read_rows(piece, settings, extractor)
+                yield from here()([(file, piece)])
             else:
                 with interrupts_later():  # the first one starts the processes
                     waiting.append((file, pool.submit(do, piece)))
@@ -104,6 +111,8 @@ def available_cores() -> int:
 
 
 def _results(waiting: deque[tuple[int, Future[SentRows]]], leave: int) -> Iterator[OwnedRows]:
+    from visceral_cli.loading.piece_rows import received  # noqa: PLC0415 - see the top
+
     while len(waiting) > leave:
         file, future = waiting.popleft()
         yield file, received(future.result())

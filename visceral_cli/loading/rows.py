@@ -69,7 +69,7 @@ _CALL_COLUMNS: tuple[tuple[str, pa.DataType, str], ...] = (
 CALL_FIELDS = {column: field for column, _, field in _CALL_COLUMNS}
 """Column of ``_call_record`` to field of :class:`ToolCall`."""
 
-_SPAN_COLUMNS = (
+SPAN_COLUMNS = (
     "trace_id",
     "span_id",
     "parent_span_id",
@@ -166,19 +166,8 @@ def call_batch(calls: CallColumns, arguments_hashes: Sequence[str | None]) -> pa
 
 
 def short_call_batch(calls: CallColumns, arguments_hashes: Sequence[str | None]) -> pa.RecordBatch:
-    """The same without what stands in the rows of spans: see :func:`with_span_columns`."""
+    """The same without what stands in the rows of spans: ``SPAN_COLUMNS``."""
     return pa.RecordBatch.from_pydict(_columns_of_calls(calls, arguments_hashes))
-
-
-def with_span_columns(calls: pa.RecordBatch, spans: pa.RecordBatch) -> pa.RecordBatch:
-    """Complete the rows of :func:`short_call_batch` from those of their spans.
-
-    ``record`` is the place of a row in ``spans``.
-    """
-    told = spans.select(_SPAN_COLUMNS).take(calls.column("record"))
-    return pa.RecordBatch.from_arrays(
-        [*calls.columns, *told.columns], names=[*calls.schema.names, *told.schema.names]
-    )
 
 
 def _columns_of_calls(
@@ -189,7 +178,7 @@ def _columns_of_calls(
         "arguments_hash": _column(arguments_hashes, pa.string()),
     }
     for column, type_, field in _CALL_COLUMNS:
-        if column not in _SPAN_COLUMNS:
+        if column not in SPAN_COLUMNS:
             columns[column] = _column(calls.fields[field], type_)
     return columns
 

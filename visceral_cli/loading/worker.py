@@ -1,17 +1,8 @@
-"""One piece of a file into rows: what a reading process does."""
+"""One piece of a file into rows."""
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
-import os
-import pickle
-import shutil
-import signal
-import threading
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import count
 
 from visceral_cli.calls.call_columns import CallColumns
 from visceral_cli.calls.extract import Extractor
@@ -19,12 +10,11 @@ from visceral_cli.calls.read_columns import read_columns
 from visceral_cli.calls.read_spans import SpansTold, read_spans
 from visceral_cli.ingest.json_lines import decode_json_line
 from visceral_cli.ingest.otlp_json import read_by_column
-from visceral_cli.ingest.otlp_proto import read_message
 from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import read_piece
 from visceral_cli.ingest.span import Reading, Span
 from visceral_cli.ingest.span_columns import SpanColumns
-from visceral_cli.loading.piece_rows import PieceRows, SentRows, send
+from visceral_cli.loading.piece_rows import PieceRows
 from visceral_cli.loading.rows import (
     SpanRows,
     arguments_batch,
@@ -50,54 +40,6 @@ def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterato
         rows.take(reading)
         yield rows.result(reading, input_bytes)
         input_bytes = 0
-
-
-def read_all_rows(piece: Piece, pickled_settings: bytes, folder: str) -> SentRows:
-    """Send the results of :func:`read_rows` from another process, through ``folder``.
-
-    The settings come pickled so that a process can tell that they are those it knows: its extractor
-    remembers the texts that it has read.
-    """
-    settings, extractor = _prepared(pickled_settings)
-    sent = send(list(read_rows(piece, settings, extractor)), folder)
-    if next(_pieces_read) % _PIECES_A_COLLECTION == 0:
-        gc.collect()
-    return sent
-
-
-def begin_reading_process(folder: str) -> None:
-    """Prepare a process that does nothing but :func:`read_all_rows`, and sends through ``folder``.
-
-    Spans come and go by the thousand and hold no cycles: looking for some after every few hundred
-    takes a fifth of the time, so it is done once in a few pieces. Ctrl-C reaches the whole process
-    group; only the parent shall answer it.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()
-    gc.disable()
-    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
-
-
-def _end_with_parent(folder: str) -> None:
-    """End this process, and what it has sent, when the parent was killed.
-
-    It would wait for its next piece forever: reading processes hold both ends of their queue.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(1)
-
-
-_PIECES_A_COLLECTION = 16
-_pieces_read = count(1)
-
-
-@lru_cache(maxsize=1)
-def _prepared(pickled_settings: bytes) -> tuple[Settings, Extractor]:
-    settings: Settings = pickle.loads(pickled_settings)
-    return settings, Extractor(settings.extract)
 
 
 SPANS_AT_ONCE = 2000
@@ -126,6 +68,9 @@ class _Rows:
 
     def decode_message(self, data: bytes, reading: Reading, *, seed: str) -> None:
         """Read one protobuf message: by column where its spans fit in."""
+        # Most inputs are JSON, and protobuf's library is large: they do not wait for it.
+        from visceral_cli.ingest.otlp_proto import read_message  # noqa: PLC0415
+
         read_message(data, reading, seed=seed, columns=self._in_columns)
 
     def take(self, reading: Reading) -> None:

@@ -32,9 +32,9 @@ CREATE TABLE IF NOT EXISTS damage (
     places  BIGINT NOT NULL         -- how many places this row stands for
 );
 
--- One row per span record as it was read, copies included.
-CREATE TABLE IF NOT EXISTS _span_record (
-    record         BIGINT NOT NULL, -- 0, 1, 2 ... in the order of reading
+-- One row per span record as it was read, but for those that the row of their call stands for.
+CREATE TABLE IF NOT EXISTS _plain_span_record (
+    record         BIGINT NOT NULL, -- 0, 1, 2 ... in the order of reading, calls' spans included
     file_id        INTEGER NOT NULL,
     trace_id       VARCHAR NOT NULL,
     span_id        VARCHAR NOT NULL,
@@ -98,8 +98,35 @@ CREATE TABLE IF NOT EXISTS _call_record (
     cost_usd           DOUBLE,
     namespace          VARCHAR,         -- NULL: none
     unnamed_arguments  BOOLEAN NOT NULL,-- the arguments have lost their names
-    spans              INTEGER NOT NULL DEFAULT 1 -- how many spans told this call
+    spans              INTEGER NOT NULL DEFAULT 1, -- how many spans told this call
+    name               VARCHAR,         -- of the span; NULL: it stands in _plain_span_record
+    status             TINYINT,         -- of the span, as attributes
+    attributes         INTEGER
 );
+
+-- One row per span record as it was read, copies included.
+CREATE VIEW IF NOT EXISTS _span_record AS
+SELECT * FROM _plain_span_record
+UNION ALL
+SELECT
+    record,
+    file_id,
+    trace_id,
+    span_id,
+    parent_span_id,
+    name,
+    span_kind AS kind,
+    start_ns,
+    end_ns,
+    status,
+    service,
+    scope,
+    session,
+    user_id,
+    agent,
+    attributes
+FROM _call_record
+WHERE name IS NOT NULL;
 
 -- One row per place outside a call's own span that tells its arguments or result.
 CREATE TABLE IF NOT EXISTS _mention (
