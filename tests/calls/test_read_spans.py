@@ -19,6 +19,7 @@ from visceral_cli.ingest.read_file import read_whole_file
 from visceral_cli.ingest.span import Resource, Span
 from visceral_cli.settings import ExtractSettings, ToolDeclaration
 
+MISSING = ("identity_missing", "content_missing")
 SETTINGS = (
     ExtractSettings(),
     ExtractSettings(namespace_attribute=None, principal_attribute="user.id"),
@@ -85,6 +86,28 @@ def test_in_columns_whatever_the_keys(made: list[Span], chosen: ExtractSettings)
 @given(made=st.lists(attested_spans(), min_size=1, max_size=4))
 def test_in_columns_whatever_is_attested(made: list[Span], chosen: ExtractSettings) -> None:
     assert in_columns([*made, *made], chosen, 3) == one_by_one([*made, *made], chosen, 3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(made=st.lists(spans(), min_size=1, max_size=6).map(plain))
+def test_what_is_read_lazily_is_read_or_noted(made: list[Span]) -> None:
+    told, whole = SpansTold(), SpansTold()
+    read_columns(columns_of(made), Extractor(ExtractSettings()), 0, told, lazily=True)
+    read_columns(columns_of(made), Extractor(ExtractSettings()), 0, whole)
+    assert told.calls.fields == whole.calls.fields
+    lacking = {
+        trace_id
+        for trace_id, call_id, *missing in zip(
+            *(whole.calls.fields[name] for name in ("trace_id", "call_id", *MISSING)), strict=True
+        )
+        if call_id is not None and "not-captured" in missing
+    }
+    if lacking:
+        assert (told.mentions, told.unread) == (whole.mentions, set())
+    else:
+        asked = {mention.trace_id for mention in whole.mentions}
+        noted = told.unread | {mention.trace_id for mention in told.mentions}
+        assert asked <= noted
 
 
 def test_in_the_corpus(shared: Path) -> None:

@@ -211,3 +211,14 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was_seen(
     (reading,) = read_piece(piece, Settings())
     assert [span.name for span in reading.spans] == ["span 1"]
     assert reading.damage_counts == {DamageKind.CUT: 1}
+
+
+def test_the_last_pieces_of_lines_are_shorter_but_never_tiny(tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    path.write_bytes((b'{"resourceSpans":[]}' + b" " * 79 + b"\n") * 100)
+    plan = plan_file(InputFile(path, "name", path.stat().st_size), Settings(), piece_bytes=2000)
+    pieces = list(plan.pieces)
+    lengths = [piece.length for piece in pieces]
+    assert [piece.offset for piece in pieces] == [sum(lengths[:n]) for n in range(len(lengths))]
+    assert sum(lengths) == 10_000
+    assert lengths == [2000, 2000, 2000, 1400, 900, 600, 500, 500, 100]

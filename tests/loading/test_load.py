@@ -195,7 +195,7 @@ def test_several_processes_fill_the_store_as_one_does(tmp_path, folder, span, ex
             for n in range(1, 200)
         ]
         write(folder, f"{number}.jsonl", export, *spans, damage="{\n")
-    monkeypatch.setattr("visceral_cli.loading.load.SMALL_INPUT_BYTES", 1)
+    monkeypatch.setattr("visceral_cli.loading.pool.SMALL_INPUT_BYTES", 1)
     alone = load(folder, tmp_path / "one.duckdb")[1]
     two = Settings(
         workers=2, store=tmp_path / "two.duckdb", extract=ExtractSettings(keep_text=True)
@@ -251,7 +251,7 @@ def test_a_killed_load_leaves_a_store_that_the_next_run_completes(
 BEGUN = """
 import sys
 from multiprocessing import active_children
-from visceral_cli.loading import load
+from visceral_cli.loading import pool
 from visceral_cli.loading.fill import filled_store
 from visceral_cli.progress import Silent
 from visceral_cli.settings import Settings
@@ -262,7 +262,7 @@ class Watch:
             print(name, len(active_children()))
 
 sys.meta_path.insert(0, Watch())
-load.SMALL_INPUT_BYTES = 1
+pool.SMALL_INPUT_BYTES = 1
 with filled_store([sys.argv[1]], Settings(workers=2), Silent()):
     pass
 """
@@ -335,7 +335,7 @@ def test_what_may_be_done_meanwhile_is_done_once_and_before_the_first_rows(
     for number in range(files):
         path = folder / f"{number}.jsonl{'.gz' if packed else ''}"
         path.write_bytes(gzip.compress(text) if packed else text)
-    monkeypatch.setattr("visceral_cli.loading.load.SMALL_INPUT_BYTES", 1)
+    monkeypatch.setattr("visceral_cli.loading.pool.SMALL_INPUT_BYTES", 1)
     noted, settings = Noted(), Settings(workers=workers)
     with filled_store([str(folder)], settings, noted, meanwhile=noted.meanwhile):
         assert noted.told == ["start", "meanwhile", *["rows"] * files]

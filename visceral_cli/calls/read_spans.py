@@ -20,12 +20,14 @@ Places = list[int]
 class SpansTold:
     """The calls that spans tell of, and what they tell of calls of other spans."""
 
-    __slots__ = ("calls", "mentions")
+    __slots__ = ("calls", "mentions", "unread")
 
     def __init__(self) -> None:
         self.calls = CallColumns()
         """In no order; each with the record of its span."""
         self.mentions: list[Mention] = []
+        self.unread: set[str] = set()
+        """Traces with model spans of which it was not read what they ask for."""
 
 
 def read_spans(

@@ -52,6 +52,12 @@ class Piece(msgspec.Struct, frozen=True):
     is_packed: bool = False
     """Whether ``path`` is compressed, and the piece all of what it holds."""
 
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether it is a part of a plain file whose records are read one by one."""
+        is_plain = self.content is None and not self.is_packed
+        return is_plain and (self.framing is Framing.JSON_LINES or self.framing in MESSAGES)
+
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
@@ -83,15 +89,24 @@ def cut_lines(stream: BinaryIO, size: int, cutting: Cutting) -> Iterator[Piece]:
     """
     offset = 0
     while offset < size:
-        end = _line_end(stream, offset + cutting.piece_bytes, size, WINDOW)
+        aim = offset + _aimed_bytes(size - offset, cutting.piece_bytes)
+        end = _line_end(stream, aim, size, WINDOW)
         if end is None:
-            end = _last_line_end(stream, offset, offset + cutting.piece_bytes)
+            end = _last_line_end(stream, offset, aim)
         if end is not None:
             yield cutting.piece(Framing.JSON_LINES, offset, end - offset)
         else:
-            end = _line_end(stream, offset + cutting.piece_bytes, size, size) or size
+            end = _line_end(stream, aim, size, size) or size
             yield cutting.piece(Framing.JSON, offset, end - offset)
         offset = end
+
+
+def _aimed_bytes(left: int, piece_bytes: int) -> int:
+    """Return how long a piece is to be: the last ones are shorter, so that all readers end at once.
+
+    Never so short that a piece costs more than what is in it.
+    """
+    return max(min(piece_bytes, left // 3), piece_bytes // 4, 1)
 
 
 def _line_end(stream: BinaryIO, at: int, size: int, limit: int) -> int | None:

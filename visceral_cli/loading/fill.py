@@ -78,8 +78,10 @@ def filled_store(
             loaded = load_files(store, files, settings, progress, meanwhile, kept=kept)
         # It imports NumPy and more, and other processes are to begin reading before.
         with fork_server.interrupts_later():
+            from visceral_cli.loading.requests import read_needed_requests  # noqa: PLC0415
             from visceral_cli.loading.settle import settle  # noqa: PLC0415
 
+        read_needed_requests(store, loaded.unread, settings)
         leave_room(store, MEMORY_LIMIT_BESIDE_TREE)
         progress.stage("joining spans of one call")
         with ThreadPoolExecutor(1) as beside:
@@ -136,7 +138,7 @@ def _refuse_nothing(store: duckdb.DuckDBPyConnection, inputs: Sequence[str]) -> 
             (SELECT count(*) FROM span),
             (SELECT coalesce(sum(log_records), 0) FROM input_file),
             (SELECT coalesce(sum(skipped), 0) FROM input_file),
-            (SELECT count(*) FROM _mention WHERE what = 'arguments'),
+            (SELECT count(DISTINCT (trace_id, call_id)) FROM _mention WHERE what = 'arguments'),
             (SELECT coalesce(sum(places), 0) FROM damage)
         """
     ).fetchall()[0]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,18 +22,13 @@ from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.plan import Plan, plan_file
 from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
 from visceral_cli.loading.claim import claim_settings
-from visceral_cli.loading.fork_server import SMALL_INPUT_BYTES, interrupts_later
-from visceral_cli.loading.pool import (
-    ReadPieces,
-    available_cores,
-    reading_here,
-    reading_processes,
-)
+from visceral_cli.loading.fork_server import interrupts_later
+from visceral_cli.loading.pool import ReadPieces, reading
 from visceral_cli.progress import Progress
 from visceral_cli.settings import Settings
 
 if TYPE_CHECKING:
-    from visceral_cli.loading.piece_rows import PieceRows
+    from visceral_cli.loading.piece_rows import PieceRows, UnreadRequests
 
 _PIECES_AT_ONCE = 16
 """How many pieces' rows are inserted together: a statement costs as much as a thousand rows."""
@@ -52,6 +46,8 @@ class LoadSummary:
     """Files that had been loaded before with other content."""
     other: int = 0
     """Files of a folder that hold nothing of a known kind; they are not among the loaded."""
+    unread: list[tuple[int, UnreadRequests]] = field(default_factory=list)
+    """By file, what was left unread: see ``loading.requests``."""
 
 
 @dataclass(slots=True)
@@ -103,17 +99,12 @@ def load_files(
     new = list(_new_files(store, files, summary, kept=kept))
     total_bytes = sum(file.size for file, _ in new)
     progress.start(total_bytes)
-    with ExitStack() as stack:
-        workers = settings.workers or available_cores()
-        begun = partial(_import_and, meanwhile)
-        if workers > 1 and total_bytes > SMALL_INPUT_BYTES:
-            read = stack.enter_context(reading_processes(workers, settings, begun))
-        else:
-            read = reading_here(settings)
-            begun()
+    begun = partial(_import_and, meanwhile)
+    # A store that is kept may be added to when the files are gone: all of them is read at once.
+    with reading(total_bytes, settings, begun, lazily=not kept) as read:
         # Inserting takes half the work on one thread; the others read meanwhile.
         store.execute("SET threads = 1")
-        plans = _load_all(store, new, settings, progress, read)
+        plans = _load_all(store, new, settings, progress, read, summary)
     store.execute("RESET threads")
     other = sum(plan.format == OTHER_FILE for plan in plans)
     summary.loaded -= other
@@ -133,15 +124,19 @@ def _load_all(
     settings: Settings,
     progress: Progress,
     read: ReadPieces,
+    summary: LoadSummary,
 ) -> list[Plan]:
     """Load the files; return how each was read."""
     plans: list[Plan] = []
+    at_once = _PIECES_AT_ONCE
 
     def pieces() -> Iterator[tuple[int, Piece]]:
+        nonlocal at_once
         for number, (file, _) in enumerate(new):
             plans.append(plan_file(file, settings))
             for piece in plans[number].pieces:
                 yield number, piece
+        at_once = 1  # while the last ones are read there is time, and afterwards none
 
     current: _FileLoad | None = None
     begun = 0
@@ -152,7 +147,9 @@ def _load_all(
             begun += 1
         assert current is not None
         for rows in rows_of_piece:
-            _insert(store, current, rows)
+            _insert(store, current, rows, at_once)
+            if rows.unread is not None:
+                summary.unread.append((current.file_id, rows.unread))
             progress.advance(current.read_on(rows.input_bytes), rows.spans.num_rows)
     while begun < len(new):  # files without a piece
         _finish(store, current, plans[begun - 1], progress)
@@ -238,11 +235,13 @@ def _finish(
     store.execute("COMMIT")
 
 
-def _insert(store: duckdb.DuckDBPyConnection, load: _FileLoad, rows: PieceRows) -> None:
+def _insert(
+    store: duckdb.DuckDBPyConnection, load: _FileLoad, rows: PieceRows, at_once: int
+) -> None:
     from visceral_cli.loading.texts import insert_texts  # noqa: PLC0415 - see the top
 
     load.waiting.append(rows)
-    if len(load.waiting) == _PIECES_AT_ONCE:
+    if len(load.waiting) >= at_once:
         _insert_waiting(store, load)
     insert_texts(store, rows.arguments, rows.results)
     _insert_damage(store, load, rows)

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.span import Damage, DamageKind
+
+
+class UnreadRequests(NamedTuple):
+    """Model spans of which it was not read what they ask for: see ``loading.requests``."""
+
+    piece: Piece
+    traces: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,7 @@ class PieceRows:
     skipped: Counter[str]
     input_bytes: int
     """Length of what was read, for the progress bar."""
+    unread: UnreadRequests | None = None
 
 
 _BATCHES = ("spans", "calls", "mentions", "arguments", "results")

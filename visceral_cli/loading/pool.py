@@ -19,7 +19,11 @@ from typing import TYPE_CHECKING, Protocol
 from visceral_cli.errors import InputError
 from visceral_cli.ingest.json_window import WINDOW
 from visceral_cli.ingest.pieces import Piece
-from visceral_cli.loading.fork_server import interrupts_later, reading_context
+from visceral_cli.loading.fork_server import (
+    SMALL_INPUT_BYTES,
+    interrupts_later,
+    reading_context,
+)
 from visceral_cli.loading.reading_process import begin_reading_process, read_all_rows
 from visceral_cli.settings import Settings
 
@@ -39,8 +43,30 @@ class ReadPieces(Protocol):
         """Yield the number of the file and the rows of each piece."""
 
 
-def reading_here(settings: Settings) -> ReadPieces:
-    """Read in this process: for small inputs."""
+@contextmanager
+def reading(
+    input_bytes: int,
+    settings: Settings,
+    meanwhile: Callable[[], None] = lambda: None,
+    *,
+    lazily: bool = False,
+) -> Iterator[ReadPieces]:
+    """Read in other processes if there are ``input_bytes`` worth of it and cores for them.
+
+    ``meanwhile`` is called once, when they have begun. ``lazily``: see `worker.read_rows`.
+    """
+    workers = settings.workers or available_cores()
+    if workers > 1 and input_bytes > SMALL_INPUT_BYTES:
+        with reading_processes(workers, settings, meanwhile, lazily=lazily) as read:
+            yield read
+    else:
+        read = reading_here(settings, lazily=lazily)
+        meanwhile()
+        yield read
+
+
+def reading_here(settings: Settings, *, lazily: bool = False) -> ReadPieces:
+    """Read in this process: for small inputs. ``lazily``: see `worker.read_rows`."""
     with interrupts_later():
         from visceral_cli.calls.extract import Extractor  # noqa: PLC0415 - see the top
         from visceral_cli.loading.worker import read_rows  # noqa: PLC0415
@@ -49,21 +75,25 @@ def reading_here(settings: Settings) -> ReadPieces:
 
     def read(pieces: Iterable[Owned]) -> Iterator[OwnedRows]:
         for file, piece in pieces:
-            yield file, read_rows(piece, settings, extractor)
+            yield file, read_rows(piece, settings, extractor, lazily=lazily)
 
     return read
 
 
 @contextmanager
 def reading_processes(
-    count: int, settings: Settings, meanwhile: Callable[[], None] = lambda: None
+    count: int,
+    settings: Settings,
+    meanwhile: Callable[[], None] = lambda: None,
+    *,
+    lazily: bool = False,
 ) -> Iterator[ReadPieces]:
     """Read in ``count`` processes; ``meanwhile`` is called once, when all of them have begun.
 
     They come from a fork server. Pieces are taken ahead by one a process, and a piece that is read
-    as a stream is read here, so memory stays bounded.
+    as a stream is read here, so memory stays bounded. ``lazily``: see `worker.read_rows`.
     """
-    here = cache(lambda: reading_here(settings))
+    here = cache(lambda: reading_here(settings, lazily=lazily))
     folder = tempfile.TemporaryDirectory(prefix="visceral-", ignore_cleanup_errors=True)
     pool = ProcessPoolExecutor(
         count,
@@ -71,7 +101,9 @@ def reading_processes(
         initializer=begin_reading_process,
         initargs=(folder.name,),
     )
-    do = partial(read_all_rows, pickled_settings=pickle.dumps(settings), folder=folder.name)
+    do = partial(
+        read_all_rows, pickled_settings=pickle.dumps(settings), folder=folder.name, lazily=lazily
+    )
     once = cache(meanwhile)
 
     def read(pieces: Iterable[Owned]) -> Iterator[OwnedRows]:

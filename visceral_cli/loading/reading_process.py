@@ -48,7 +48,9 @@ def _end_with_parent(folder: str) -> None:
         os._exit(1)
 
 
-def read_all_rows(piece: Piece, pickled_settings: bytes, folder: str) -> SentRows:
+def read_all_rows(
+    piece: Piece, pickled_settings: bytes, folder: str, *, lazily: bool = False
+) -> SentRows:
     """Send the rows of one piece to the process that asked for them, through ``folder``.
 
     The settings come pickled so that a process can tell that they are those it knows: its extractor
@@ -58,7 +60,7 @@ def read_all_rows(piece: Piece, pickled_settings: bytes, folder: str) -> SentRow
     from visceral_cli.loading.worker import read_rows  # noqa: PLC0415
 
     settings, extractor = _prepared(pickled_settings)
-    sent = send(list(read_rows(piece, settings, extractor)), folder)
+    sent = send(list(read_rows(piece, settings, extractor, lazily=lazily)), folder)
     if next(_pieces_read) % _PIECES_A_COLLECTION == 0:
         gc.collect()
     return sent

@@ -36,8 +36,15 @@ def insert_records(
         first_record += rows.spans.num_rows
     _insert(store, file_id, "_plain_span_record", spans)
     _insert(store, file_id, "_call_record", calls)
-    _insert(store, file_id, "_mention", [rows.mentions for rows in pieces])
+    insert_mentions(store, file_id, [rows.mentions for rows in pieces])
     return first_record
+
+
+def insert_mentions(
+    store: duckdb.DuckDBPyConnection, file_id: int, mentions: Sequence[pa.RecordBatch]
+) -> None:
+    """Insert what is told of calls elsewhere than in their own spans."""
+    _insert(store, file_id, "_mention", mentions)
 
 
 def spans_told_once(

@@ -14,7 +14,7 @@ from visceral_cli.ingest.pieces import Piece
 from visceral_cli.ingest.read_file import read_piece
 from visceral_cli.ingest.span import Reading, Span
 from visceral_cli.ingest.span_columns import SpanColumns
-from visceral_cli.loading.piece_rows import PieceRows
+from visceral_cli.loading.piece_rows import PieceRows, UnreadRequests
 from visceral_cli.loading.rows import (
     SpanRows,
     arguments_batch,
@@ -26,10 +26,16 @@ from visceral_cli.loading.rows import (
 from visceral_cli.settings import ExtractSettings, Settings
 
 
-def read_rows(piece: Piece, settings: Settings, extractor: Extractor) -> Iterator[PieceRows]:
-    """Read one piece and find the calls in it; several results where it is read as a stream."""
+def read_rows(
+    piece: Piece, settings: Settings, extractor: Extractor, *, lazily: bool = False
+) -> Iterator[PieceRows]:
+    """Read one piece and find the calls in it; several results where it is read as a stream.
+
+    ``lazily``: what model spans ask for may be left unread, if the piece can be read once more.
+    """
     input_bytes = piece.length
-    rows = _Rows(extractor, settings.extract)
+    again = piece if lazily and piece.can_be_read_again else None
+    rows = _Rows(extractor, settings.extract, again)
     for reading in read_piece(
         piece,
         settings,
@@ -49,9 +55,12 @@ SPANS_AT_ONCE = 2000
 class _Rows:
     """The rows of one reading, collected while it is read."""
 
-    def __init__(self, extractor: Extractor, settings: ExtractSettings) -> None:
+    def __init__(
+        self, extractor: Extractor, settings: ExtractSettings, again: Piece | None
+    ) -> None:
         self._extractor = extractor
         self._settings = settings
+        self._again = again
         self._begin()
 
     def _begin(self) -> None:
@@ -98,7 +107,13 @@ class _Rows:
     def _read_columns(self) -> None:
         if len(self._in_columns):
             spans, self._in_columns = self._in_columns, SpanColumns()
-            who = read_columns(spans, self._extractor, len(self._spans), self._told)
+            who = read_columns(
+                spans,
+                self._extractor,
+                len(self._spans),
+                self._told,
+                lazily=self._again is not None,
+            )
             self._spans.add_columns(spans, who)
 
     def result(self, reading: Reading, input_bytes: int) -> PieceRows:
@@ -119,6 +134,9 @@ class _Rows:
             log_records=self._log_records + reading.skipped.pop("logs", 0),
             skipped=reading.skipped,
             input_bytes=input_bytes,
+            unread=UnreadRequests(self._again, list(self._told.unread))
+            if self._again is not None and self._told.unread
+            else None,
         )
         self._begin()
         return rows
