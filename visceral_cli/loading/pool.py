@@ -90,8 +90,9 @@ def reading_processes(
 ) -> Iterator[ReadPieces]:
     """Read in ``count`` processes; ``meanwhile`` is called once, when all of them have begun.
 
-    They come from a fork server. Pieces are taken ahead by one a process, and a piece that is read
-    as a stream is read here, so memory stays bounded. ``lazily``: see `worker.read_rows`.
+    They come from a fork server. Pieces are taken ahead by one a process, so that none waits while
+    rows are inserted, and a piece that is read as a stream is read here, so memory stays bounded.
+    ``lazily``: see `worker.read_rows`.
     """
     here = cache(lambda: reading_here(settings, lazily=lazily))
     folder = tempfile.TemporaryDirectory(prefix="visceral-", ignore_cleanup_errors=True)
@@ -116,9 +117,9 @@ def reading_processes(
             else:
                 with interrupts_later():  # the first one starts the processes
                     waiting.append((file, pool.submit(do, piece)))
-                if len(waiting) > count + 1:
+                if len(waiting) > 2 * count:
                     once()
-                    yield from _results(waiting, count + 1)
+                    yield from _results(waiting, 2 * count)
         once()
         yield from _results(waiting, 0)
 
