@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import msgspec
 
 from visceral_cli.analysis.columns import read_calls
 from visceral_cli.contract.rule import Rule
@@ -28,12 +29,11 @@ from visceral_cli.verify.outcome import RuleOutcome, Verification
 from visceral_cli.verify.verify import VerifyRequest, verify_calls
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
+class CheckRequest(msgspec.Struct, frozen=True):
     """What an analysis is held against."""
 
     limits: Limits = NO_LIMITS
-    tool_limits: Mapping[str, Limits] = field(default_factory=dict)
+    tool_limits: Mapping[str, Limits] = msgspec.field(default_factory=dict)
     rules: tuple[Rule, ...] | None = None
     """``None``: no rules are checked."""
     against: Path | None = None
@@ -77,7 +77,7 @@ def check_inputs(
             cases += regression_cases(compare(before, measured(report)))
         placed = with_places(store, cases)
     result = CheckResult(version=report.version, cases=placed, inputs=tuple(inputs))
-    return result, replace(report, groups=())
+    return result, msgspec.structs.replace(report, groups=())
 
 
 def report_of(inputs: Sequence[str], settings: Settings, progress: Progress) -> Report:
@@ -93,7 +93,8 @@ def report_of(inputs: Sequence[str], settings: Settings, progress: Progress) -> 
         return read_report(Path(inputs[0]))
     settings = replace(settings, store=None, since_ns=None, until_ns=None)
     with analyze_inputs(inputs, settings, progress) as analysis:
-        return replace(analysis.report, groups=tuple(analysis.report.groups))
+        groups = tuple(analysis.report.groups)
+        return msgspec.structs.replace(analysis.report, groups=groups)
 
 
 def _comparable(report: Report, settings: Settings) -> Report:

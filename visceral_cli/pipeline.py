@@ -7,10 +7,13 @@ and what comes after it, `visceral_cli.stages` above all, is imported while they
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from visceral_cli import __version__
 from visceral_cli.loading.fork_server import interrupts_later
@@ -32,8 +35,7 @@ if TYPE_CHECKING:
     from visceral_cli.verify.verify import VerifyRequest
 
 
-@dataclass(frozen=True, slots=True)
-class IngestSummary:
+class IngestSummary(msgspec.Struct, frozen=True):
     """What one ``visceral ingest`` did, and what the store holds now."""
 
     files_loaded: int
@@ -46,8 +48,7 @@ class IngestSummary:
     damaged: int
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(msgspec.Struct, frozen=True):
     """A report, and the store behind it while it is open."""
 
     report: Report
@@ -68,10 +69,13 @@ def analyze_inputs(
     settings: Settings,
     progress: Progress,
     page: PageWanted | None = None,
+    *,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Iterator[Analysis]:
     """Run the whole analysis over ``inputs``: files, folders, globs, ``-`` or one store.
 
-    ``page``: what to collect for the page beside the report; by default nothing.
+    ``page``: what to collect for the page beside the report; by default nothing. ``meanwhile`` is
+    called once, in large inputs while other processes read.
 
     Raises:
         InputError: nothing usable was found, or ``settings.strict`` met damage.
@@ -82,7 +86,9 @@ def analyze_inputs(
         from visceral_cli.report.page.gather import settings_for_page
 
         kept = settings_for_page(settings, inputs)
-    with filled_store(inputs, kept, progress, meanwhile=_import_stages) as filled:
+    with filled_store(
+        inputs, kept, progress, meanwhile=partial(_import_stages, meanwhile)
+    ) as filled:
         from visceral_cli.loading.narrow import narrow
         from visceral_cli.stages import report_of
 
@@ -180,9 +186,12 @@ def _derived(
     return replace(request, rules=report.rules, from_ns=from_ns)
 
 
-def _import_stages() -> None:
+def _import_stages(meanwhile: Callable[[], object] | None = None) -> None:
     with interrupts_later():
         import visceral_cli.stages  # noqa: F401
+
+        if meanwhile is not None:
+            meanwhile()
     _imported()
 
 

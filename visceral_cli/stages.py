@@ -17,6 +17,7 @@ from visceral_cli.analysis.findings import find_findings, in_order
 from visceral_cli.analysis.freshness import Bound, freshness_bounds
 from visceral_cli.analysis.funnel import find_funnel
 from visceral_cli.analysis.groups import GroupList, find_groups
+from visceral_cli.analysis.histories import Histories
 from visceral_cli.analysis.invalidation import learn_invalidations, tools_changed
 from visceral_cli.analysis.judge_arguments import judge_arguments
 from visceral_cli.analysis.run_rates import run_figures
@@ -74,7 +75,8 @@ def report_of(
     # arithmetic takes least memory.
     with ThreadPoolExecutor(1) as beside:
         spans_read = beside.submit(read_spans, store, calls)
-        verdicts = judge_calls(calls, writers)
+        unscoped = Histories(calls)
+        verdicts = judge_calls(calls, writers, unscoped)
         stored = beside.submit(store_verdicts, store, verdict_table(calls, verdicts))
         counted = beside.submit(inputs_of, store, inputs, filled.orphan_spans)
         found_in_calls = beside.submit(find_findings, store, calls)
@@ -84,9 +86,10 @@ def report_of(
 
         progress.stage("proving freshness")
         who = who_of(calls)
-        sharing = judge_sharing(calls, who, writers, settings)
+        sharing = judge_sharing(unscoped, who, writers, settings)
         split = split_by_scope(calls, who, sharing)
-        tools = scoped_histories(calls, split, sharing)
+        tools = scoped_histories(unscoped, split, sharing)
+        del unscoped
         proofs = [with_sources(tool, split) for tool in tools]
         bounds = freshness_bounds(proofs, writers, settings.freshness)
         tree = spans_read.result()

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from visceral_cli.analysis.figures import FindingKind
@@ -94,7 +95,7 @@ def analyzed(tmp_path: Path) -> Callable[..., Found]:
         path.write_text("\n".join(lines) + "\n")
         with analyze_inputs([str(path)], settings, Silent()) as analysis:
             rows = analysis.calls(show_arguments=True).read_all().to_pylist()
-            report = replace(analysis.report, groups=tuple(analysis.report.groups))
+            report = msgspec.structs.replace(analysis.report, groups=tuple(analysis.report.groups))
             return Found(report, rows)
 
     return analyze

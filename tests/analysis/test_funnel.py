@@ -148,7 +148,7 @@ def test_an_analysis_of_nothing_has_all_steps(recorded):
 
 @pytest.mark.parametrize("scope", [Scope.TOOL, Scope.IDENTITIES])
 def test_the_scope_of_a_bound_decides_which_identities_may_be_served(recorded, call, scope):
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     pairs = [
         call(1000 * i + age, arguments=f"i{i}", run=f"run-{i:03}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.figures import Example, FindingKind, VaryFigures
 from visceral_cli.analysis.judge_arguments import ArgumentJudgement, in_words

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.binomial import upper
 from visceral_cli.analysis.missing import Shortfall, what_is_missing

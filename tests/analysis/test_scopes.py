@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.columns import NONE
 from visceral_cli.analysis.scopes import Who
@@ -68,3 +69,17 @@ def test_nobody_to_ask_is_no_error():
     nothing = np.zeros(0, np.int32)
     for scope in Sharing:
         assert len(Who(nothing, nothing, nothing, nothing).within(scope)) == 0
+
+
+@pytest.mark.parametrize("apart", [1, 1000])
+@pytest.mark.parametrize("scope", [Sharing.RUN, Sharing.SESSION, Sharing.USER])
+def test_near_numbers_and_distant_ones_tell_the_same_calls_apart(scope, apart):
+    calls = who()
+    distant = Who(
+        user=calls.user * np.int32(apart),
+        session=np.where(calls.session < 0, NONE, calls.session * apart).astype(np.int32),
+        service=calls.service,
+        run=calls.run * np.int32(apart),
+    )
+    distant = replace(distant, user=np.where(calls.user < 0, NONE, distant.user))
+    assert distant.within(scope).tolist() == calls.within(scope).tolist()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.figures import GroupFigures, Projection, ToolFigures
 from visceral_cli.analysis.run_rates import RunFigures

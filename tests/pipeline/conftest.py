@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from visceral_cli.pipeline import analyze_inputs
@@ -118,6 +119,6 @@ def analyze(tmp_path: Path) -> Analyze:
         _write(path, spans)
         with analyze_inputs([str(path)], settings or Settings(), Silent()) as done:
             # The groups are looked up while the store is open.
-            return replace(done.report, groups=tuple(done.report.groups))
+            return msgspec.structs.replace(done.report, groups=tuple(done.report.groups))
 
     return report_of

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import replace
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from visceral_cli.report.caution import what_to_beware
 from visceral_cli.report.report import Report

@@ -8,7 +8,6 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache
 from importlib import resources
@@ -20,6 +19,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from visceral_cli.analysis.figures import ToolFigures
 from visceral_cli.errors import ExitCode
@@ -331,7 +331,7 @@ limits = st.builds(
 )
 
 
-NOTHING_CALLED = ToolFigures(**(dict.fromkeys((f.name for f in fields(ToolFigures)), 0)))  # type: ignore[arg-type]
+NOTHING_CALLED = ToolFigures(**(dict.fromkeys(ToolFigures.__struct_fields__, 0)))  # type: ignore[arg-type]
 
 
 @st.composite

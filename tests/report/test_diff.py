@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import resources
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.figures import Projection
 from visceral_cli.analysis.run_rates import RunFigures
@@ -35,7 +36,7 @@ def changes(before: Report, after: Report) -> list[tuple[RuleChange, float | Non
 
 
 def lasting(rule: Rule, seconds: float) -> Rule:
-    return replace(rule, action=Action(rule.action.op, seconds, 0.05))
+    return dataclasses.replace(rule, action=Action(rule.action.op, seconds, 0.05))
 
 
 def refused(report: Report, kind: RefusalKind, input_hash: str | None = None) -> Report:

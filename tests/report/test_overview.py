@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from visceral_cli.report import overview
 from visceral_cli.report.overview import Standing

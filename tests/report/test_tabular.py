@@ -84,7 +84,7 @@ def test_rows_are_written_batch_by_batch(
 
 
 def test_a_report_without_rows_still_has_its_columns(report: Report) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     empty = replace(report, groups=())
     assert written(write_csv, empty, Rows.GROUPS).startswith(b'"namespace","tool"')

@@ -6,11 +6,11 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("vl_convert", reason="the extra html is not installed")
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from visceral_cli.report.report import Report

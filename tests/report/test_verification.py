@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import resources
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.sequential import RuleState
 from visceral_cli.report.report import Report

@@ -1,9 +1,8 @@
 """Whether the rules of several namespaces agree, from the calls of a store."""
 
-from dataclasses import replace
-
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.contract.identity import InputHash
 from visceral_cli.contract.rule import (

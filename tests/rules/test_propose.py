@@ -1,10 +1,11 @@
+import dataclasses
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from visceral_cli.analysis.tools import ToolFacts, ToolName
 from visceral_cli.contract.acceptance import Inert, read_rules
@@ -442,8 +443,8 @@ def test_a_saving_is_added_to_the_evidence_of_its_rule():
         (4, 6.15),
         (0, 0),
     ]
-    assert [replace(rule, evidence=None) for rule in saved] == [
-        replace(rule, evidence=None) for rule in rules
+    assert [dataclasses.replace(rule, evidence=None) for rule in saved] == [
+        dataclasses.replace(rule, evidence=None) for rule in rules
     ]
 
 

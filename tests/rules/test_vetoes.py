@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from visceral_cli.analysis.declared_vary import UnkeyedArgument
 from visceral_cli.analysis.figures import Finding, FindingKind

@@ -7,11 +7,12 @@ distinct arguments of the largest tool only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from visceral_cli.analysis.columns import CallColumns, Numbers
@@ -27,8 +28,7 @@ _MAX_NAMES = 100
 _BATCH_ROWS = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentValues:
+class ArgumentValues(msgspec.Struct, frozen=True):
     """The calls of one tool whose arguments are known and named, in order of time."""
 
     facts: ToolFacts

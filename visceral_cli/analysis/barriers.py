@@ -15,8 +15,8 @@ results which writes of other runs have changed speak against it (`freshness`, s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis.columns import NONE, CallColumns, Numbers
@@ -43,8 +43,7 @@ are shared. Within `Sharing.RUN` they do not reach at all, unless they name the 
 OWN_RUN = REACHES.index(Sharing.RUN)
 
 
-@dataclass(frozen=True, slots=True)
-class Barriers:
+class Barriers(msgspec.Struct, frozen=True):
     """Every execution of a writer, failed or not, ready to be asked what it voids."""
 
     calls: CallColumns
@@ -54,8 +53,8 @@ class Barriers:
     """Of the writers."""
     start_ns: Times
     end_ns: Times
-    _within: dict[Sharing, tuple[Numbers, Flags]] = field(default_factory=dict)
-    _found: dict[object, Writers] = field(default_factory=dict)
+    _within: dict[Sharing, tuple[Numbers, Flags]] = msgspec.field(default_factory=dict)
+    _found: dict[object, Writers] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, calls: CallColumns, who: Who | None, *, without: Flags | None = None) -> Barriers:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.comparison import (
     Compared,
+    Tally,
     compare,
     counted_tally,
     last_ages_ns,
@@ -18,7 +20,14 @@ from visceral_cli.analysis.comparison import (
     runs_served,
     tally,
 )
-from visceral_cli.analysis.history import Codes, Places, ToolCalls, Writers, count_distinct
+from visceral_cli.analysis.history import (
+    Codes,
+    Places,
+    Times,
+    ToolCalls,
+    Writers,
+    count_distinct,
+)
 from visceral_cli.analysis.lanes import Lanes, lay_out, narrow
 from visceral_cli.analysis.proof import observations_needed, upper_bound
 from visceral_cli.analysis.stale_curve import CurvePoint, Guard, StaleCurve, allowed_error, climb
@@ -124,6 +133,20 @@ def longest_age_ns(lanes: Lanes) -> int:
     return int((lanes.start_ns[last] - lanes.start_ns[first]).max())
 
 
+class _Counted(msgspec.Struct, frozen=True):
+    """What was compared, counted: the same for all candidates that serve the same."""
+
+    compared: Compared
+    everything: Tally
+    counts: Tally
+    """Of the serves that count."""
+    bound: float
+    runs: int
+    ages_ns: Times
+    """For each stored result that served, the largest age it was compared at."""
+    saved_ns: int
+
+
 class _Measure:
     """Measures candidates of one tool."""
 
@@ -146,17 +169,17 @@ class _Measure:
         What a shorter freshness cannot connect is dropped on the way.
         """
         lanes, longest = self._lanes, longest_age_ns(self._lanes)
-        compared = None
+        counted = None
         points = []
         for nth in range(end - 1, first - 1, -1):
-            if compared is None or (grid[nth] < longest and len(lanes.row)):
+            if counted is None or (grid[nth] < longest and len(lanes.row)):
                 lanes = narrow(lanes, grid[nth])
                 compared = compare(lanes, grid[nth], self._blocks, unlike=self._unlike)
-            points.append(self._point(compared, grid[nth], grid[nth - 1] if nth else 0))
+                counted = self._count(compared)
+            points.append(self._point(counted, grid[nth], grid[nth - 1] if nth else 0))
         return points[::-1]
 
-    def _point(self, compared: Compared, freshness_ns: int, previous_ns: int) -> CurvePoint:
-        everything = tally(compared.cells)
+    def _count(self, compared: Compared) -> _Counted:
         counts = counted_tally(compared.cells, self._rate, self._delta)
         bound = upper_bound(
             counts.stale_observations,
@@ -164,13 +187,24 @@ class _Measure:
             self._delta,
             anytime=self._settings.anytime,
         )
-        ages_ns = last_ages_ns(compared)
-        runs, near = runs_served(compared), int(np.count_nonzero(ages_ns > previous_ns))
+        return _Counted(
+            compared=compared,
+            everything=tally(compared.cells),
+            counts=counts,
+            bound=bound,
+            runs=runs_served(compared),
+            ages_ns=last_ages_ns(compared),
+            saved_ns=int(compared.lanes.duration_ns[compared.call].sum()),
+        )
+
+    def _point(self, counted: _Counted, freshness_ns: int, previous_ns: int) -> CurvePoint:
+        everything, counts, bound = counted.everything, counted.counts, counted.bound
+        runs, near = counted.runs, int(np.count_nonzero(counted.ages_ns > previous_ns))
         failed = self._failed_guards(freshness_ns, runs, near)
         passes_at = bound
         if not failed and (bound > self._rate or counts.observations < self._enough):
             passes_at = passing_rate(
-                compared.cells, self._rate, self._delta, anytime=self._settings.anytime
+                counted.compared.cells, self._rate, self._delta, anytime=self._settings.anytime
             )
         return CurvePoint(
             freshness_ns=freshness_ns,
@@ -179,7 +213,7 @@ class _Measure:
             observations=everything.observations,
             runs=runs,
             near_results=near,
-            largest_age_ns=int(ages_ns.max(initial=0)),
+            largest_age_ns=int(counted.ages_ns.max(initial=0)),
             counted_serves=counts.serves,
             counted_stale=counts.stale,
             counted_results=counts.results,
@@ -188,7 +222,7 @@ class _Measure:
             passes_at=passes_at,
             failed_guards=failed,
             anytime=self._settings.anytime,
-            saved_ns=int(compared.lanes.duration_ns[compared.call].sum()),
+            saved_ns=counted.saved_ns,
         )
 
     def _failed_guards(self, freshness_ns: int, runs: int, near: int) -> tuple[Guard, ...]:

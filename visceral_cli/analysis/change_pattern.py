@@ -12,9 +12,9 @@ such independent chances is exceeded no more often than a Poisson number of the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from types import ModuleType
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -38,8 +38,7 @@ _FASTEST = 1e9
 Numbers = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedChanges:
+class SharedChanges(msgspec.Struct, frozen=True):
     """Moments at which results of several identities changed together."""
 
     moments: int
@@ -55,8 +54,7 @@ class SharedChanges:
         return self.changed / self.compared
 
 
-@dataclass(frozen=True, slots=True)
-class LateChanges:
+class LateChanges(msgspec.Struct, frozen=True):
     """Changes in the last quarter of the calls, where they came faster than before."""
 
     changes: int
@@ -69,16 +67,14 @@ class LateChanges:
         return self.changes / self.expected
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePattern:
+class ChangePattern(msgspec.Struct, frozen=True):
     """What is unlike independent and steady changes; ``None``: nothing that chance would not do."""
 
     shared: SharedChanges | None = None
     late: LateChanges | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
+class _Pairs(msgspec.Struct, frozen=True):
     """Pairs of consecutive executions, each from after ``since_ns`` up to ``until_ns``."""
 
     since_ns: Times

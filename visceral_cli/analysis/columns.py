@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
@@ -36,8 +36,7 @@ not depend on the order."""
 _BATCH_ROWS = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class CallColumns:
+class CallColumns(msgspec.Struct, frozen=True):
     """Every call in row order: position i is ``call_key`` i.
 
     Rows are in order of (start, end); rows without a start come last.

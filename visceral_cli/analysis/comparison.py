@@ -8,19 +8,18 @@ result in one block of the history.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis import binomial
-from visceral_cli.analysis.history import Codes, Flags, Places, Times
+from visceral_cli.analysis.history import Codes, Flags, Places, Times, count_distinct
 from visceral_cli.analysis.lanes import Lanes
 from visceral_cli.analysis.proof import upper_bound
 from visceral_cli.analysis.replay import replay
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(msgspec.Struct, frozen=True):
     """One element per cell, in order of lane and time."""
 
     serves: Places
@@ -33,8 +32,7 @@ class Cells:
     """The first cell of each stored result that served."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True):
     """The serves of one freshness whose real result is known, in order of lane and time."""
 
     lanes: Lanes
@@ -50,8 +48,7 @@ class Compared:
         return ages
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """Serves, counted."""
 
     serves: int
@@ -137,11 +134,7 @@ def last_ages_ns(compared: Compared) -> Times:
 
 def runs_served(compared: Compared) -> int:
     """Return how many runs had a serve."""
-    run = compared.lanes.run[compared.call]
-    if not len(run):
-        return 0
-    changes = run[np.flatnonzero(run[1:] != run[:-1])]  # runs are mostly side by side
-    return len({*changes.tolist(), int(run[-1])})
+    return count_distinct(compared.lanes.run[compared.call])
 
 
 def tally(cells: Cells, counted: Flags | None = None) -> Tally:
@@ -160,8 +153,7 @@ def tally(cells: Cells, counted: Flags | None = None) -> Tally:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """Which cells count where some serves were stale, and which identities have shown to change."""
 
     counted: Flags

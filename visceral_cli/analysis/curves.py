@@ -9,6 +9,7 @@ import duckdb
 from visceral_cli.analysis.columns import read_calls
 from visceral_cli.analysis.figures import WhatIf
 from visceral_cli.analysis.freshness import freshness_bounds
+from visceral_cli.analysis.histories import histories
 from visceral_cli.analysis.samples import with_sources
 from visceral_cli.analysis.scopes import who_of
 from visceral_cli.analysis.sharing import judge_sharing, scoped_histories, split_by_scope
@@ -26,9 +27,10 @@ def curves_of(store: duckdb.DuckDBPyConnection, tool: str, settings: Settings) -
     """
     calls = read_calls(store, settings)
     writers, who = writers_of(calls), who_of(calls)
-    sharing = judge_sharing(calls, who, writers, settings)
+    unscoped = [*histories(calls)]
+    sharing = judge_sharing(unscoped, who, writers, settings)
     split = split_by_scope(calls, who, sharing)
-    tools = scoped_histories(calls, split, sharing)
+    tools = scoped_histories(unscoped, split, sharing)
     if all(one.facts.name.tool != tool for one in tools):
         names = sorted({one.facts.name.tool for one in tools})
         near = get_close_matches(tool, names, n=1)

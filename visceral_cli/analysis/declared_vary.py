@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis.argument_values import ArgumentValues
@@ -21,8 +21,7 @@ NEAR_NS = 60 * 1_000_000_000
 _EXAMPLES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class UnkeyedArgument:
+class UnkeyedArgument(msgspec.Struct, frozen=True):
     """A declared ``vary`` that the traces refute."""
 
     name: ToolName

@@ -16,8 +16,7 @@ least that time apart. The one must differ more often by bounds (``binomial.lowe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis import binomial
@@ -29,10 +28,10 @@ from visceral_cli.analysis.history import Codes, Flags, Places, Times, ToolCalls
 NEAR_NS = 3600 * SECOND_NS
 _APART_SECONDS = tuple(each for each in GRID_SECONDS if each * SECOND_NS <= NEAR_NS)
 _LEAST_DIFFERING = 2
+_LARGEST = int(np.iinfo(np.int64).max)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """Comparisons, and those of them with different results."""
 
     pairs: int
@@ -47,8 +46,7 @@ class Tally:
         return binomial.lower(self.differing, self.pairs, delta)
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
+class Dependence(msgspec.Struct, frozen=True):
     """What shows that answers depend on who asks."""
 
     at_the_same_time: bool
@@ -60,8 +58,7 @@ class Dependence:
     """... and of one, at least so far apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(msgspec.Struct, frozen=True):
     """The answers to equal questions; pairs are consecutive calls at most an hour apart."""
 
     others: Tally
@@ -71,8 +68,7 @@ class Answers:
     dependence: Dependence | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
+class _Compared(msgspec.Struct, frozen=True):
     """Comparisons: how far apart, and whether the results differ."""
 
     age_ns: Times
@@ -108,7 +104,9 @@ def compare_answers(
 def _in_order(identity: Codes, group: Numbers, rows: Places) -> Places:
     """Return ``rows``, which ascend, in order of (identity, group, row), by sorting one number."""
     pair = identity[rows].astype(np.int64) * (int(group.max(initial=0)) + 1) + group[rows]
-    return rows[rows_by_code(ranked(pair)[0], np.arange(len(rows)))]
+    if int(pair.max(initial=0)) >= _LARGEST // (len(rows) + 1):
+        pair = ranked(pair)[0].astype(np.int64)
+    return rows[rows_by_code(pair, np.arange(len(rows)))]
 
 
 def _pairs(

@@ -11,9 +11,10 @@ writer was found after which results change, proven or not, every write in the n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.barriers import REACHES, Barriers
 from visceral_cli.analysis.candidates import block_of, with_identity
@@ -31,8 +32,7 @@ from visceral_cli.contract.rule import Sharing
 from visceral_cli.settings import FreshnessSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(msgspec.Struct, frozen=True):
     """What writes of other runs do, to all tools."""
 
     figures: tuple[ElsewhereFigures, ...]

@@ -7,12 +7,18 @@ A **repeat** is a call of whose identity an earlier call really ran and did not 
 namespace (scope ``all``) or the same trace (scope ``trace``). The repeat itself ran too and did not
 fail; calls of writers and verify samples are none. Every repeat is one of: same result, changed, in
 flight, after a writer, unverifiable. A retry is no repeat, and neither is the first call.
+
+They are structs, as is nearly all data from the analysis to the reports: Python takes about fifty
+times as long to define a dataclass, which more than a hundred of them cost every run. Dataclasses
+remain what the runtime shares (`visceral_cli.contract`) and what commands use that need no data
+(`visceral_cli.settings`, `visceral_cli.report.view`): these are to start without a library.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 
 class Verdict(StrEnum):
@@ -43,8 +49,7 @@ class Verdict(StrEnum):
     """Served and really run as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunnelStep:
+class FunnelStep(msgspec.Struct, frozen=True):
     """One step from all calls to the calls that the proposed rules avoid."""
 
     name: str
@@ -60,8 +65,7 @@ class FunnelStep:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFigures:
+class ToolFigures(msgspec.Struct, frozen=True):
     """One tool of one namespace."""
 
     namespace: str
@@ -101,8 +105,7 @@ class ToolFigures:
     """What is said of a tool whose results differ although nothing changed, else ``None``."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
+class GroupFigures(msgspec.Struct, frozen=True):
     """All calls with one identity."""
 
     namespace: str
@@ -136,8 +139,7 @@ class GroupFigures:
     """The trace of the group named when the scope is ``trace``; otherwise empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(msgspec.Struct, frozen=True):
     """A quantity per 1,000 runs with its interval of about 95 %."""
 
     mean: float
@@ -147,8 +149,7 @@ class Projection:
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSaving:
+class ToolSaving(msgspec.Struct, frozen=True):
     """What the given rules would have saved of one tool's calls."""
 
     namespace: str
@@ -161,8 +162,7 @@ class ToolSaving:
     seconds_per_1000_runs: Projection
 
 
-@dataclass(frozen=True, slots=True)
-class Savings:
+class Savings(msgspec.Struct, frozen=True):
     """What the given rules would have saved on these calls (one pass over all tools)."""
 
     calls: int
@@ -183,8 +183,7 @@ class Savings:
     """Tools of which anything would have been served, most seconds first."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIfRow:
+class WhatIfRow(msgspec.Struct, frozen=True):
     """What one freshness, and one store size, would have meant for one tool."""
 
     freshness_seconds: float
@@ -203,8 +202,7 @@ class WhatIfRow:
     seconds_per_1000_runs: Projection
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(msgspec.Struct, frozen=True):
     """What serving would have meant for one tool, from never to the largest age seen."""
 
     namespace: str
@@ -254,8 +252,7 @@ class FindingKind(StrEnum):
     """Times that are missing or impossible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One finding: its kind, place and counts; never a value."""
 
     kind: FindingKind
@@ -268,8 +265,7 @@ class Finding:
     input_hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VaryingPart:
+class VaryingPart(msgspec.Struct, frozen=True):
     """A place in the results of a tool that differs although nothing changed."""
 
     path: str
@@ -280,8 +276,7 @@ class VaryingPart:
     """``time``, ``uuid``, ``duration``, ``order`` (a list in another order), or empty: anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnstableFigures:
+class UnstableFigures(msgspec.Struct, frozen=True):
     """An unstable tool, and where its results differ; never a value."""
 
     namespace: str
@@ -298,8 +293,7 @@ class UnstableFigures:
     """What to leave out so that all compared pairs are equal; empty: no such few parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidationFigures:
+class InvalidationFigures(msgspec.Struct, frozen=True):
     """A writer after which results of a tool change, by a value that both were called with.
 
     Figures are of consecutive calls of one identity, at most an hour apart, whose results are
@@ -329,8 +323,7 @@ class InvalidationFigures:
     """Whether that is tolerated; otherwise every write keeps voiding everything in its run."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharingStep:
+class SharingStep(msgspec.Struct, frozen=True):
     """What calls tell of letting results pass between users; or runs, sessions, services.
 
     Pairs are consecutive calls of one identity, at most an hour apart, whose results are known.
@@ -363,8 +356,7 @@ class SharingStep:
     """How old a result may be that passes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElsewhereFigures:
+class ElsewhereFigures(msgspec.Struct, frozen=True):
     """What writes of other runs do to the results of one tool, at the freshness of its rules.
 
     Figures are of the serves of the freshness's proof that have such a write between them, by a
@@ -383,8 +375,7 @@ class ElsewhereFigures:
     other runs void nothing. Otherwise they do, within the scope of the rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharingFigures:
+class SharingFigures(msgspec.Struct, frozen=True):
     """Who may share the results of one tool, and why."""
 
     namespace: str
@@ -401,8 +392,7 @@ class SharingFigures:
     """From the narrowest scope on, those that were looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """Two calls that were compared, by the ids of their spans."""
 
     earlier_trace_id: str
@@ -411,8 +401,7 @@ class Example:
     later_span_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class VaryFigures:
+class VaryFigures(msgspec.Struct, frozen=True):
     """The arguments of one tool that decide its result, as far as the traces tell; never a value.
 
     The figures of the proof count serves whose stored and real call differ in an argument that is

@@ -9,9 +9,9 @@ Hochberg 1995).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis import binomial
@@ -50,8 +50,7 @@ class Scope(StrEnum):
     """The identities that were compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityEvidence:
+class IdentityEvidence(msgspec.Struct, frozen=True):
     """What each identity contributed at one freshness: one element per identity with a serve."""
 
     identity: Codes
@@ -75,8 +74,7 @@ class IdentityEvidence:
         return self.identity[self.volatile]
 
 
-@dataclass(frozen=True, slots=True)
-class OldHalf:
+class OldHalf(msgspec.Struct, frozen=True):
     """The counted serves that were older than half the freshness."""
 
     serves: int
@@ -85,8 +83,7 @@ class OldHalf:
     """They are worse than tolerated: fewer quick repeats would raise the share of stale ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """A freshness that the evidence supports."""
 
     freshness_ns: int
@@ -126,8 +123,7 @@ class Bound:
         return self.freshness_ns / 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class NoBound:
+class NoBound(msgspec.Struct, frozen=True):
     """Evidence that supports no freshness, and what it lacks; the tool remains a candidate."""
 
     missing: tuple[Missing, ...]
@@ -298,8 +294,7 @@ def shared_change_rate(
     return min(1.0, moments / 2 * freshness_ns / span_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Detail:
+class _Detail(msgspec.Struct, frozen=True):
     """The serves of one freshness, and which of them count."""
 
     compared: Compared

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any, overload
 
 import duckdb
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +19,7 @@ from visceral_cli.analysis.names import name_table
 from visceral_cli.analysis.verdicts import CODE, VERDICTS, CallVerdicts
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(msgspec.Struct, frozen=True):
     """The groups with a repeat, as columns; most repeated seconds first.
 
     Groups with equally many are in order of their first call.
@@ -55,9 +53,9 @@ class Groups:
     def only(self, chosen: Flags) -> Groups:
         """Return the groups that are marked, in the same order."""
         columns = {
-            field.name: getattr(self, field.name)[chosen]
-            for field in fields(self)
-            if field.name != "by_trace"
+            name: getattr(self, name)[chosen]
+            for name in self.__struct_fields__
+            if name != "by_trace"
         }
         return Groups(**columns, by_trace=self.by_trace)
 
@@ -81,9 +79,9 @@ def find_groups(calls: CallColumns, verdicts: CallVerdicts, *, by_trace: bool = 
     ] or [_measure(calls, verdicts, rows, by_trace=by_trace)]
     order = np.lexsort((_joined(blocks, "first_row"), -_joined(blocks, "repeat_ns")))
     columns = {
-        column.name: _joined(blocks, column.name)[order]
-        for column in dataclasses.fields(Groups)
-        if column.name != "by_trace"
+        name: _joined(blocks, name)[order]
+        for name in Groups.__struct_fields__
+        if name != "by_trace"
     }
     return Groups(**columns, by_trace=by_trace)
 
@@ -201,7 +199,7 @@ def group_figures(
         "empty_result": groups.empty_result[shown].tolist(),
         "trace_id": trace_ids,
     }
-    in_order = [columns[column.name] for column in dataclasses.fields(GroupFigures)]
+    in_order = [columns[name] for name in GroupFigures.__struct_fields__]
     return [GroupFigures(*figures) for figures in zip(*in_order, strict=True)]
 
 

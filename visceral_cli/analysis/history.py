@@ -6,8 +6,7 @@ numbers that stand for hashes and ids; -1 stands for "none".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -28,8 +27,7 @@ def count_distinct(codes: Codes) -> int:
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(ordered))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCalls:
+class ToolCalls(msgspec.Struct, frozen=True):
     """The calls of one tool of one namespace, one row each, in order of (start, end, span id).
 
     Left out beforehand: failed calls, calls without times, and calls that a cache answered.
@@ -64,8 +62,7 @@ class ToolCalls:
             raise ValueError("the calls are not in order of their start")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """What writers declare to void, one element per writer in the order they were given."""
 
     run: Codes
@@ -74,7 +71,7 @@ class Declared:
     code: Codes
     """A place in ``texts``; -1: nothing is declared."""
     texts: tuple[str, ...]
-    known: dict[frozenset[int], Writers] = field(default_factory=dict)
+    known: dict[frozenset[int], Writers] = msgspec.field(default_factory=dict)
     """Those already asked for, by the codes that void."""
 
     def of_tool(self, tool: str) -> Writers:
@@ -88,8 +85,7 @@ class Declared:
         return self.known[naming]
 
 
-@dataclass(frozen=True, slots=True)
-class Writers:
+class Writers(msgspec.Struct, frozen=True):
     """All calls of writing tools, made ready by ``find_writers``; in order of (run, start)."""
 
     start_ns: Times
@@ -107,8 +103,7 @@ class Writers:
         return self if self.declared is None or tool is None else self.declared.of_tool(tool)
 
 
-@dataclass(frozen=True, slots=True)
-class WriterEnds:
+class WriterEnds(msgspec.Struct, frozen=True):
     """For each row of ``ToolCalls``, when the last write ended that voids for it.
 
     `NEVER_NS` where there is none.

@@ -12,9 +12,9 @@ everything in reach (`barriers`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis import binomial
@@ -44,8 +44,7 @@ _MIN_CHANGES = 5
 """Changes after a matching write that it takes before anything is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Writes:
+class _Writes(msgspec.Struct, frozen=True):
     """The executions of one writer whose arguments are known."""
 
     facts: ToolFacts
@@ -54,8 +53,7 @@ class _Writes:
     """By argument, the value as a hash; 0: missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
+class _Pairs(msgspec.Struct, frozen=True):
     """Consecutive calls of one identity of one tool."""
 
     facts: ToolFacts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 
 from visceral_cli.analysis.argument_values import ArgumentValues, argument_values, define_views
 from visceral_cli.analysis.columns import CallColumns
@@ -25,8 +25,7 @@ from visceral_cli.contract.rule import Sharing
 from visceral_cli.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentJudgement:
+class ArgumentJudgement(msgspec.Struct, frozen=True):
     """What the traces say of the arguments of all tools."""
 
     proposals: tuple[VaryFigures, ...] = ()

@@ -9,8 +9,7 @@ last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis.history import (
@@ -29,8 +28,7 @@ _NO_GAP = np.iinfo(np.int64).max
 _WORTH_NARROWING = 0.75
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
+class Lanes(msgspec.Struct, frozen=True):
     """One element per call, lane after lane, each in order of time."""
 
     row: Places
@@ -194,8 +192,7 @@ def _lanes(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Moments:
+class _Moments(msgspec.Struct, frozen=True):
     """Finds the first call of a lane at or after a moment."""
 
     starts: Times

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from visceral_cli.analysis.proof import observations_needed
 from visceral_cli.analysis.stale_curve import CurvePoint, Guard, StaleCurve, allowed_error, climb
@@ -29,8 +30,7 @@ class Shortfall(StrEnum):
     """Proven alone, but not with the confidence shared over several tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """One thing that is missing."""
 
     kind: Shortfall
@@ -41,8 +41,7 @@ class Missing:
     """The same as a sentence without a full stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(msgspec.Struct, frozen=True):
     """Everything that is missing at the candidate that comes closest."""
 
     missing: tuple[Missing, ...]

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from visceral_cli.store.database import run_file
-
 _FEW = 100
 
+_COLUMNS = pa.schema(
+    [
+        ("call_key", pa.int64()),
+        ("namespace", pa.string()),
+        ("tool", pa.string()),
+        ("kind", pa.string()),
+        ("version", pa.string()),
+        ("input_hash", pa.string()),
+        ("hash_v", pa.int32()),
+        ("trace_id", pa.string()),
+        ("span_id", pa.string()),
+    ]
+)
 
-@dataclass(frozen=True, slots=True)
-class CallName:
+
+class CallName(msgspec.Struct, frozen=True):
     """The texts of one call."""
 
     call_key: int
@@ -40,14 +50,22 @@ def name_table(store: duckdb.DuckDBPyConnection, rows: NDArray[np.int64]) -> pa.
 
     Its columns are the members of `CallName`.
     """
+    if not len(rows):
+        return _COLUMNS.empty_table()
     wanted, place = np.unique(rows, return_inverse=True)
-    store.register("_wanted_call", pa.table({"call_key": wanted}))
-    run_file(store, "visceral_cli.analysis", "names.sql")
     if len(wanted) <= _FEW:
-        query, params = "SELECT * FROM _few_call_names($keys)", {"keys": wanted.tolist()}
+        # The list is searched for each call, but before anything is joined.
+        chosen = "WHERE list_contains($keys, call_key)"
+        found = _names(store, chosen, {"keys": wanted.tolist()})
     else:
-        query, params = "SELECT * FROM _call_names()", {}
-    found = store.sql(query, params=params).to_arrow_table()
-    store.unregister("_wanted_call")
+        store.register("_wanted_call", pa.table({"call_key": wanted}))
+        found = _names(store, "SEMI JOIN _wanted_call USING (call_key)", {})
+        store.unregister("_wanted_call")
     by_key = np.argsort(found.column("call_key").to_numpy())
     return found.take(by_key[place])
+
+
+def _names(store: duckdb.DuckDBPyConnection, chosen: str, params: dict[str, list[int]]) -> pa.Table:
+    columns = ", ".join(_COLUMNS.names)
+    query = f"SELECT {columns} FROM tool_call {chosen}"  # noqa: S608 - our own names
+    return store.sql(query, params=params).to_arrow_table()

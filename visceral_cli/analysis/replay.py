@@ -18,8 +18,7 @@ first call runs, with those that start before it has ended, and serves the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis.history import Flags, Places
@@ -34,8 +33,7 @@ _ROUND_COST = 2000
 """... and a round takes as long as checking this many more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Serves:
+class Serves(msgspec.Struct, frozen=True):
     """The served calls of one replay, in order of lane and time; places in the lanes."""
 
     call: Places
@@ -43,8 +41,7 @@ class Serves:
     """The execution whose stored result answered; ascending, as ``call`` is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(msgspec.Struct, frozen=True):
     """The lanes as one freshness sees them."""
 
     freshness_ns: int

@@ -7,8 +7,8 @@ compared by these figures, and by their intervals it can be told whether a diffe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -24,8 +24,7 @@ _BATCHES = 10
 _T_QUANTILE = 2.262
 
 
-@dataclass(frozen=True, slots=True)
-class RunFigures:
+class RunFigures(msgspec.Struct, frozen=True):
     """The repeats of one tool for each 1,000 runs; without names: of all tools together."""
 
     namespace: str

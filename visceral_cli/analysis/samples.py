@@ -12,9 +12,8 @@ Only spans that tell when the stored result was made can be used; those of the V
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.columns import CallColumns
 from visceral_cli.analysis.histories import ToolHistory

@@ -7,17 +7,19 @@ known shares with its own run only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.columns import NONE, CallColumns, Numbers, ranked
 from visceral_cli.analysis.history import Codes, Flags, Places
 from visceral_cli.contract.rule import Sharing
 
+_TABLE_PER_NUMBER = 4
+"""Up to so many entries for each number a table is filled sooner than the numbers are sorted."""
 
-@dataclass(frozen=True, slots=True)
-class Who:
+
+class Who(msgspec.Struct, frozen=True):
     """For whom and where each call was made, by row; `NONE` where a user or session is not known.
 
     What is known of the service is always known: calls without one are one service.
@@ -88,4 +90,11 @@ def _paired(wider: Numbers, narrower: Codes) -> Numbers:
 
 
 def _compact(numbers: Numbers) -> Numbers:
-    return ranked(numbers)[0].astype(np.int64)
+    """Return the rank of each number, none of them below 0, among the different ones."""
+    most = int(numbers.max(initial=0))
+    if most >= _TABLE_PER_NUMBER * len(numbers):
+        return ranked(numbers)[0].astype(np.int64)
+    is_there = np.zeros(most + 1, np.bool_)
+    is_there[numbers] = True
+    rank = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+    return rank[numbers].astype(np.int64)

@@ -12,11 +12,10 @@ what one pass in order of time would have decided.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -37,8 +36,7 @@ _MAX_ROUNDS = 100
 before the call it lies inside of could go on without end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(msgspec.Struct, frozen=True):
     """How old the stored results of one tool may be; with 0 or less none is served."""
 
     tool: int
@@ -61,8 +59,7 @@ def permission_of(history: ToolHistory, bound: Bound) -> Permission:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(msgspec.Struct, frozen=True):
     """What would have been served. All members are rows, ascending, and what belongs to each."""
 
     served: Places
@@ -154,7 +151,7 @@ def _serve_tool(
     history: ToolHistory, ends: WriterEnds, allowed: Times, source: Places, waiting_ns: Times
 ) -> None:
     identity = np.where(allowed >= 0, history.calls.identity, NONE).astype(np.int32)
-    lanes = lay_out(dataclasses.replace(history.calls, identity=identity), ends)
+    lanes = lay_out(msgspec.structs.replace(history.calls, identity=identity), ends)
     rows = history.rows[lanes.row]
     serves = replay(lanes, int(allowed.max()))
     source[rows[serves.call]] = rows[serves.source]

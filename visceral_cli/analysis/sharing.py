@@ -11,16 +11,18 @@ names a user, nothing is shared beyond a session.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 from itertools import pairwise
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.candidates import measure_curve
-from visceral_cli.analysis.columns import CallColumns, Numbers
+from visceral_cli.analysis.columns import NONE, CallColumns, Numbers, ranked
 from visceral_cli.analysis.dependence import Answers, compare_answers
 from visceral_cli.analysis.figures import SharingFigures, SharingStep
-from visceral_cli.analysis.histories import ToolHistory, histories
+from visceral_cli.analysis.histories import ToolHistory, with_identities_of
 from visceral_cli.analysis.history import ToolCalls, Writers, count_distinct
 from visceral_cli.analysis.scopes import Who, split_identities
 from visceral_cli.analysis.sharing_words import NOBODY, SAID, depends, not_taken, taken
@@ -31,8 +33,7 @@ from visceral_cli.settings import FreshnessSettings, Settings
 _WITHIN_A_USER = frozenset({Sharing.SESSION, Sharing.USER})
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSharing:
+class ToolSharing(msgspec.Struct, frozen=True):
     """Who may share the results of one tool."""
 
     scope: Sharing
@@ -41,17 +42,21 @@ class ToolSharing:
     """The greatest age at which sharing this widely is proven; ``None``: nothing limits it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True):
     """From one scope to the next wider one."""
 
     inner: Sharing
     outer: Sharing
+    calls: ToolCalls
+    """Those of which both scopes know what they ask for ..."""
+    narrow: Numbers
+    """... the inner scope of each ..."""
+    wide: Numbers
+    """... and the outer one."""
     answers: Answers
 
 
-@dataclass(frozen=True, slots=True)
-class _Widest:
+class _Widest(msgspec.Struct, frozen=True):
     """The widest scope."""
 
     scope: Sharing
@@ -61,8 +66,7 @@ class _Widest:
     """Those that were looked at, narrowest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Tool:
+class _Tool(msgspec.Struct, frozen=True):
     """The calls of one tool that only reads, and all that judging its steps takes."""
 
     calls: ToolCalls
@@ -71,7 +75,7 @@ class _Tool:
     settings: FreshnessSettings
     said_for_all: bool
     """Whether the user said that answers do not depend on who asks."""
-    within: dict[Sharing, Numbers] = field(default_factory=dict)
+    within: dict[Sharing, Numbers] = msgspec.field(default_factory=dict)
 
     @property
     def delta(self) -> float:
@@ -100,7 +104,10 @@ class _Tool:
         for scope in (inner, outer):
             if scope not in self.within:
                 self.within[scope] = self.who.within(scope)
-        rows = np.flatnonzero(self.who.known(inner) & self.who.known(outer))
+        known_of_both = self.who.known(inner) & self.who.known(outer)
+        if known_of_both.all():
+            return self.calls, self.within[inner], self.within[outer]
+        rows = np.flatnonzero(known_of_both)
         calls = self.calls
         known = replace(
             calls,
@@ -115,10 +122,10 @@ class _Tool:
 
 
 def judge_sharing(
-    calls: CallColumns, who: Who, writers: Writers, settings: Settings
+    tools: Iterable[ToolHistory], who: Who, writers: Writers, settings: Settings
 ) -> dict[int, ToolSharing]:
-    """Return who may share the results of each tool that is no writer, by tool code."""
-    return {tool.code: _judge(tool, who, writers, settings) for tool in histories(calls)}
+    """Return who may share the results of each tool, by tool code."""
+    return {tool.code: _judge(tool, who, writers, settings) for tool in tools}
 
 
 def _judge(history: ToolHistory, who: Who, writers: Writers, settings: Settings) -> ToolSharing:
@@ -168,9 +175,8 @@ def _steps(tool: _Tool) -> tuple[list[_Step], list[str]]:
     for inner, outer in pairwise(scopes):
         calls, narrow, wide = tool.across(inner, outer)
         rate = tool.settings.max_stale_rate
-        step = _Step(
-            inner, outer, compare_answers(calls, wide, narrow, rate=rate, delta=tool.delta)
-        )
+        answers = compare_answers(calls, wide, narrow, rate=rate, delta=tool.delta)
+        step = _Step(inner, outer, calls, narrow, wide, answers)
         steps.append(step)
         if step.answers.dependence is not None:
             return steps, [depends(inner, step.answers.dependence)]
@@ -182,16 +188,14 @@ def _try(tool: _Tool, step: _Step) -> tuple[SharingStep, float | None, str]:
     between_users = step.inner is not Sharing.SERVICE and step.outer not in _WITHIN_A_USER
     if tool.said_for_all and between_users:
         return _figures(tool, step, "said"), None, SAID
-    calls, narrow, wide = tool.across(step.inner, step.outer)
-    width = int(wide.max(initial=0)) + 1
-    identity = np.unique(calls.identity.astype(np.int64) * width + wide, return_inverse=True)[1]
-    unknown = calls.identity < 0
-    together = replace(
-        calls,
-        identity=np.where(unknown, -1, identity).astype(np.int32),
-        question=calls.identity,
+    calls = step.calls
+    width = int(step.wide.max(initial=0)) + 1
+    identity, _ = ranked(calls.identity.astype(np.int64) * width + step.wide)
+    identity[calls.identity < 0] = NONE
+    together = replace(calls, identity=identity, question=calls.identity)
+    curve = measure_curve(
+        together, tool.writers, tool.settings, unlike=step.narrow.astype(np.int32)
     )
-    curve = measure_curve(together, tool.writers, tool.settings, unlike=narrow.astype(np.int32))
     eased = step.outer in _WITHIN_A_USER
     point = _compared(curve, tool.settings) if eased else _proven(curve, tool.settings)
     if point is None:
@@ -248,19 +252,19 @@ def split_by_scope(calls: CallColumns, who: Who, sharing: dict[int, ToolSharing]
 
 
 def scoped_histories(
-    calls: CallColumns, split: CallColumns, sharing: dict[int, ToolSharing]
+    tools: Iterable[ToolHistory], split: CallColumns, sharing: dict[int, ToolSharing]
 ) -> list[ToolHistory]:
     """Return the history of every tool within its scope.
 
-    ``split`` are ``calls`` with the identities of `split_by_scope`.
+    ``split`` are the calls with the identities of `split_by_scope`.
     """
-    return [_limited(calls, tool, sharing[tool.code]) for tool in histories(split)]
+    return [with_identities_of(_limited(tool, sharing[tool.code]), split) for tool in tools]
 
 
-def _limited(calls: CallColumns, tool: ToolHistory, sharing: ToolSharing) -> ToolHistory:
+def _limited(tool: ToolHistory, sharing: ToolSharing) -> ToolHistory:
     cap = tool.calls.declared_freshness_seconds
     if sharing.longest_seconds is not None:
         cap = min(sharing.longest_seconds, cap) if cap is not None else sharing.longest_seconds
-    question = None if sharing.scope is Sharing.ALL else calls.identity[tool.rows]
+    question = None if sharing.scope is Sharing.ALL else tool.calls.identity
     limited = replace(tool.calls, declared_freshness_seconds=cap, question=question)
     return replace(tool, calls=limited)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +16,7 @@ from visceral_cli.analysis.history import Codes, Flags, Times
 from visceral_cli.store.database import run_file
 
 
-@dataclass(frozen=True, slots=True)
-class SpanTree:
+class SpanTree(msgspec.Struct, frozen=True):
     """The calls in the trees of spans, and beside them the leaf spans that are no calls."""
 
     caller: Codes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis import binomial
@@ -26,8 +26,7 @@ class InstabilityKind(StrEnum):
     """The output differs even seconds apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instability:
+class Instability(msgspec.Struct, frozen=True):
     """How often two executions of one identity at most a minute apart differed."""
 
     kind: InstabilityKind

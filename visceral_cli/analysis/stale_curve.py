@@ -6,8 +6,9 @@ points, so a curve also tells what another stale rate or confidence would have g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from visceral_cli.analysis.proof import observations_needed, upper_bound
 from visceral_cli.settings import FreshnessSettings
@@ -24,8 +25,7 @@ class Guard(StrEnum):
     """The traces span the freshness often enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(msgspec.Struct, frozen=True):
     """One candidate freshness.
 
     Only serves whose real result is known are in these figures. If any of them was stale, the
@@ -84,8 +84,7 @@ class CurvePoint:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StaleCurve:
+class StaleCurve(msgspec.Struct, frozen=True):
     """All candidates of one tool, in ascending order."""
 
     points: tuple[CurvePoint, ...]
@@ -103,8 +102,7 @@ class StaleCurve:
         return self.span_ns / 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Climb:
+class Climb(msgspec.Struct, frozen=True):
     """How far up the candidates of a tool are proven."""
 
     accepted: CurvePoint | None

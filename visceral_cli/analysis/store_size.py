@@ -7,9 +7,8 @@ So one pass over the calls tells for all sizes at once where results are lost.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.history import Codes, Places, ToolCalls
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from visceral_cli.calls.names import looks_like_writer
 from visceral_cli.settings import NO_DECLARATION, ToolDeclaration
 
 
-@dataclass(frozen=True, slots=True)
-class ToolName:
+class ToolName(msgspec.Struct, frozen=True):
     """A tool of one namespace; a retriever is never mixed with a tool of the same name."""
 
     namespace: str
@@ -23,8 +23,7 @@ class ToolName:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attested:
+class Attested(msgspec.Struct, frozen=True):
     """What the spans of one tool say of it, all calls together; ``None``: nothing."""
 
     readonly: bool | None = None
@@ -34,8 +33,7 @@ class Attested:
     """The smallest bound of any span."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFacts:
+class ToolFacts(msgspec.Struct, frozen=True):
     """What is known of one tool, spans and settings together."""
 
     name: ToolName

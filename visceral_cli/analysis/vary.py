@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis import binomial
@@ -30,8 +30,7 @@ _MAX_SAMPLE = 50_000
 _NEAR_NS = 3600 * 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(msgspec.Struct, frozen=True):
     """Consecutive calls with equal kept arguments that can be compared; places of calls."""
 
     earlier: Places
@@ -45,8 +44,7 @@ class Pairs:
         return int(np.count_nonzero(self.differs))
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A set of arguments that might decide the result."""
 
     kept: tuple[str, ...]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 import duckdb
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.argument_values import ArgumentValues, codes_of
 from visceral_cli.analysis.candidates import measure_curve
@@ -30,8 +31,7 @@ _WHO = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(msgspec.Struct, frozen=True):
     """A choice and the evidence for it, without the values of the arguments."""
 
     figures: VaryFigures

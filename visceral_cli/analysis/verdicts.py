@@ -9,9 +9,10 @@ known, so what it changed shows as changed. What may be served under rules is fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -29,8 +30,7 @@ VERDICTS = tuple(Verdict)
 CODE = {verdict: code for code, verdict in enumerate(VERDICTS)}
 
 
-@dataclass(frozen=True, slots=True)
-class CallVerdicts:
+class CallVerdicts(msgspec.Struct, frozen=True):
     """The verdict on every call; position i is ``call_key`` i."""
 
     verdict: NDArray[np.uint8]
@@ -51,8 +51,13 @@ class CallVerdicts:
         return is_it
 
 
-def judge_calls(calls: CallColumns, writers: Writers) -> CallVerdicts:
-    """Return the verdict on every call, by the calls before it in row order."""
+def judge_calls(
+    calls: CallColumns, writers: Writers, tools: Iterable[ToolHistory] | None = None
+) -> CallVerdicts:
+    """Return the verdict on every call, by the calls before it in row order.
+
+    ``tools``: the `histories` of ``calls``, where they are needed for more than this.
+    """
     verdict = np.select(
         [calls.writer, calls.failed, ~calls.ran, calls.verified, calls.identity < 0, ~calls.timed],
         [
@@ -74,7 +79,7 @@ def judge_calls(calls: CallColumns, writers: Writers) -> CallVerdicts:
 
     source = np.full(len(calls), NONE, np.int32)
     in_flight_ns = np.zeros(len(calls), np.int64)
-    for history in histories(calls):
+    for history in histories(calls) if tools is None else tools:
         lanes = lay_out(history.calls, writers)
         judged = _judge_lanes(lanes, history, writers)
         rows = history.rows[lanes.row]
@@ -95,8 +100,7 @@ def _after(calls: CallColumns, event: Flags) -> Flags:
     return first[calls.identity] < np.arange(len(calls))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """One element per place of the lanes."""
 
     verdict: NDArray[np.uint8]

@@ -7,15 +7,15 @@ Columns are read through memory views, which make a Python number only of what i
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from heapq import heappop, heappush
+
+import msgspec
 
 from visceral_cli.analysis.history import Flags, Times
 from visceral_cli.analysis.lanes import Lanes
 
 
-@dataclass(frozen=True, slots=True)
-class Walker:
+class Walker(msgspec.Struct, frozen=True):
     """Walks stretches of lanes under one freshness."""
 
     starts: memoryview[int]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,8 +54,7 @@ def _blocks(calls: CallColumns, tree: SpanTree) -> Iterator[tuple[Places, Places
         first_call, first_other = end_call, end_other
 
 
-@dataclass(frozen=True, slots=True)
-class _Timeline:
+class _Timeline(msgspec.Struct, frozen=True):
     """Calls and other leaf spans of some traces; those that meet no other one stand apart."""
 
     leaf: Flags

@@ -68,6 +68,11 @@ def analyze(
 
     from visceral_cli.pipeline import analyze_inputs
 
+    def import_writer() -> None:
+        from visceral_cli.report.writers import writer_of
+
+        writer_of(chosen)
+
     page = None
     if chosen is Format.HTML:
         from visceral_cli.report.page.gather import PageWanted
@@ -76,7 +81,7 @@ def analyze(
     with ExitStack() as open_until_written:
         with session.working() as progress:
             analysis = open_until_written.enter_context(
-                analyze_inputs(inputs_given, settings, progress, page)
+                analyze_inputs(inputs_given, settings, progress, page, meanwhile=import_writer)
             )
         from visceral_cli.report.writers import Answer, write_answer
 

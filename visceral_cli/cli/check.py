@@ -120,7 +120,7 @@ def _baseline_file(configuration: Configuration, *, update: bool) -> Path | None
 def _with_baseline(
     session: Session, result: CheckResult, file: Path | None, *, update: bool
 ) -> CheckResult:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from visceral_cli.gate.baseline import (
         accept_all,

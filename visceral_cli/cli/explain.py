@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -114,6 +113,8 @@ def explain(
 
 
 def _of_traces(session: Session, what: str) -> list[Explanation]:
+    from msgspec.structs import replace
+
     from visceral_cli.cli.analyze import say_damage
     from visceral_cli.cli.setting_keys import LEDGER, TOP
     from visceral_cli.pipeline import analyze_inputs

@@ -66,6 +66,7 @@ def _in_words(summary: IngestSummary) -> str:
 
 def _as_json(summary: IngestSummary) -> str:
     import json
-    from dataclasses import asdict
+
+    from msgspec.structs import asdict
 
     return json.dumps(asdict(summary)) + "\n"

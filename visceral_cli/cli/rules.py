@@ -71,6 +71,8 @@ def rules(
         return
     inputs_given, settings = session.inputs(), replace(settings, for_plain_caches=True)
 
+    import msgspec
+
     from visceral_cli.cli.analyze import say_damage
     from visceral_cli.cli.environment import process_environment
     from visceral_cli.cli.with_results import open_results
@@ -85,10 +87,10 @@ def rules(
         results = open_results(with_results, settings.extract.workspace_keys, process_environment())
         settings = replace(settings, extract=replace(settings.extract, keep_text=True))
     with session.working() as progress, analyze_inputs(inputs_given, settings, progress) as done:
-        report = replace(done.report, rules=tuple(merged(done.report.rules)))
+        report = msgspec.structs.replace(done.report, rules=tuple(merged(done.report.rules)))
         if trusted is not None:
             kept = _not_retired(session, report.rules, trusted)
-            report = replace(report, rules=tuple(kept))
+            report = msgspec.structs.replace(report, rules=tuple(kept))
         apart = in_each_namespace(report.rules)
         seeds = None if results is None else choose_seeds(done.store, apart, settings)
     say_damage(session.terminal, report)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from visceral_cli.errors import UsageError
 from visceral_cli.gate.finding import Case, State
@@ -24,8 +26,7 @@ Baseline = Mapping[str, Fraction | None]
 """By fingerprint what was measured; ``None``: no number."""
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineChange:
+class BaselineChange(msgspec.Struct, frozen=True):
     """What writing a baseline anew changes; fingerprints in order."""
 
     added: tuple[str, ...]

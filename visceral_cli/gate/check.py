@@ -7,8 +7,9 @@ comparison to be true.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from visceral_cli.analysis.figures import GroupFigures, ToolFigures
 from visceral_cli.analysis.run_rates import RunFigures
@@ -22,8 +23,7 @@ _LOOKED_AT = 10_000
 """Groups that evidence is taken from, those with most repeated seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(msgspec.Struct, frozen=True):
     """What one tool, or all tools together, come to."""
 
     calls: int
@@ -35,8 +35,7 @@ class Numbers:
     """Cost of these repeats; ``None``: no call has a cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """How a kind of number is printed."""
 
     digits: int

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
+
+import msgspec
 
 from visceral_cli.analysis.figures import GroupFigures, Projection, ToolFigures
 from visceral_cli.analysis.run_rates import RunFigures
@@ -36,8 +37,7 @@ class Direction(StrEnum):
     SAME = "same"
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """What is compared of one analysis."""
 
     runs: int
@@ -47,8 +47,7 @@ class Measured:
     groups: Sequence[GroupFigures]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """One figure before and after, for each 1,000 runs."""
 
     before: float
@@ -73,8 +72,7 @@ class Difference:
         return self.low is not None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolChange:
+class ToolChange(msgspec.Struct, frozen=True):
     """One tool before and after; empty names: all tools together."""
 
     namespace: str
@@ -90,8 +88,7 @@ class ToolChange:
     """Of the repeats with the same result."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupChange:
+class GroupChange(msgspec.Struct, frozen=True):
     """One identity before and after."""
 
     namespace: str
@@ -111,8 +108,7 @@ class GroupChange:
         return self.runs.is_more or self.runs.is_less
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """What changed between two analyses."""
 
     runs_before: int

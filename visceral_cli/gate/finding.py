@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+import msgspec
 
 from visceral_cli.errors import ExitCode
 
@@ -58,8 +59,7 @@ class State(StrEnum):
     """There was too little to tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """What a case is about; empty members: all of them."""
 
     namespace: str = ""
@@ -69,8 +69,7 @@ class Subject:
     """The rule, in cases about one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """One thing that a case rests on: counts, hashes and ids; never a value."""
 
     what: str
@@ -82,8 +81,7 @@ class Evidence:
     """The input that holds it, where known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One thing that was checked."""
 
     kind: CheckKind
@@ -115,8 +113,7 @@ class GateDecision(StrEnum):
     """A gate that could judge nothing must not be green."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(msgspec.Struct, frozen=True):
     """All cases, and with them the answer: every exit code, line and format reads it from here."""
 
     version: str

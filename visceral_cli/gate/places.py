@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
+from msgspec.structs import replace
 
 from visceral_cli.gate.finding import Case, Evidence
 from visceral_cli.store.database import run_file

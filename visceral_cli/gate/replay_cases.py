@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from visceral_cli.gate.check import exact, rounded
 from visceral_cli.gate.finding import Case, CheckKind, Evidence, State, Subject
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedRule:
+class ReplayedRule(msgspec.Struct, frozen=True):
     """One rule, or all rules of one tool, over the calls of these traces."""
 
     namespace: str

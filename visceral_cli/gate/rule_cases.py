@@ -7,10 +7,10 @@ all is known of the tool. Whether the results still match is the replay's to say
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from visceral_cli.analysis import binomial
@@ -27,8 +27,7 @@ MIN_NAMED_CALLS = 5
 """Calls with known argument names that it takes to say that the arguments are others now."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Tool:
+class _Tool(msgspec.Struct, frozen=True):
     """One tool of the rules in one namespace of the traces."""
 
     namespace: str
@@ -51,8 +50,7 @@ class _Tool:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(msgspec.Struct, frozen=True):
     """What is known of the rules beside themselves, by namespace, tool and input hash."""
 
     versions: Mapping[tuple[str, str, str], str | None]

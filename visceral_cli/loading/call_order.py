@@ -12,7 +12,7 @@ Columns = dict[str, NDArray[np.int64]]
 
 def order_calls(store: duckdb.DuckDBPyConnection) -> None:
     """Fill ``_call_key``: calls by start, end, trace, span and position; without a start, last."""
-    calls = store.execute(
+    read = store.sql(
         """
         SELECT
             record,
@@ -24,7 +24,10 @@ def order_calls(store: duckdb.DuckDBPyConnection) -> None:
             agent IS NULL                           AS lacks_agent
         FROM _call_to_order
         """
-    ).fetchnumpy()
+    ).to_arrow_table()  # sooner read than by `fetchnumpy`
+    calls = {name: read.column(name).to_numpy() for name in read.column_names}
+    del read
+    pa.default_memory_pool().release_unused()
     order = _in_order(store, calls)
     del calls["start_ns"]
     ordered = {name: column[order] for name, column in calls.items()}

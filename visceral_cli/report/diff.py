@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from visceral_cli.contract.rule import Rule
 from visceral_cli.errors import UsageError
@@ -40,8 +41,7 @@ CONTRADICTED = frozenset(
 """Refusals that speak against a rule; the others say that evidence is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDifference:
+class RuleDifference(msgspec.Struct, frozen=True):
     """One rule before and after."""
 
     namespace: str
@@ -56,8 +56,7 @@ class RuleDifference:
     """The refusal, for rules that are gone; else empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """What one of the two analyses read and found."""
 
     name: str
@@ -71,8 +70,7 @@ class Side:
     rules: int
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(msgspec.Struct, frozen=True):
     """The whole difference."""
 
     before: Side

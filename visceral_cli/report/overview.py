@@ -8,8 +8,9 @@ from __future__ import annotations
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from visceral_cli.analysis.figures import FindingKind, ToolFigures
 from visceral_cli.contract.rule import Rule, RuleStatus, Sharing
@@ -45,8 +46,7 @@ class Standing(StrEnum):
     """A result is missing, so nothing can be compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLine:
+class ToolLine(msgspec.Struct, frozen=True):
     """One tool as the overview shows it."""
 
     figures: ToolFigures

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from visceral_cli.analysis.figures import (
     Finding,
@@ -24,8 +25,7 @@ REPORT_FORMAT = 1
 """The number of the report's JSON format; within one number keys are only added."""
 
 
-@dataclass(frozen=True, slots=True)
-class DamagePlace:
+class DamagePlace(msgspec.Struct, frozen=True):
     """Something that could not be read; ``places`` is how many such places the row stands for."""
 
     file: str
@@ -36,8 +36,7 @@ class DamagePlace:
     places: int
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """What was read."""
 
     names: tuple[str, ...]
@@ -73,8 +72,7 @@ class Inputs:
         return self.span_records / self.spans if self.spans else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(msgspec.Struct, frozen=True):
     """The figures of the first sentence."""
 
     tools: int
@@ -89,8 +87,7 @@ class Totals:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class BoundFigures:
+class BoundFigures(msgspec.Struct, frozen=True):
     """What the traces prove, or how far they are from proving, for one tool's freshness."""
 
     namespace: str
@@ -122,8 +119,7 @@ class BoundFigures:
     """The kind of the tool's calls: a retriever is never mixed with a tool of the same name."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurveFigures:
+class CurveFigures(msgspec.Struct, frozen=True):
     """What serving one tool's results up to one age would have meant on these calls."""
 
     freshness_seconds: float
@@ -139,8 +135,7 @@ class CurveFigures:
     """``runs``, ``results``, ``span``: of which there are too few to consider this age."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCurve:
+class ToolCurve(msgspec.Struct, frozen=True):
     """The stale curve of one tool: every age that was tried, ascending."""
 
     namespace: str
@@ -149,8 +144,7 @@ class ToolCurve:
     points: tuple[CurveFigures, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """The whole answer of an analysis."""
 
     version: str

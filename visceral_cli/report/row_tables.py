@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
+
+import msgspec
 
 from visceral_cli.report.column import Column
 from visceral_cli.report.overview import ToolLine, tool_lines
@@ -27,8 +28,7 @@ _ENTRIES = 120
 """Characters of one entry, and of all entries of a rule's evidence that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowTable:
+class RowTable(msgspec.Struct, frozen=True):
     """A table of text."""
 
     title: str

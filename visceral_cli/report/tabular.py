@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from enum import Enum
 from typing import Any, BinaryIO, get_type_hints
 
+import msgspec
 import pyarrow as pa
 import pyarrow.csv
 
@@ -22,7 +22,7 @@ from visceral_cli.report.report import BoundFigures, Report
 from visceral_cli.report.view import Rows
 from visceral_cli.rules.refusal import Refusal
 
-_KINDS: Mapping[Rows, type] = {
+_KINDS: Mapping[Rows, type[msgspec.Struct]] = {
     Rows.TOOLS: ToolFigures,
     Rows.GROUPS: GroupFigures,
     Rows.CANDIDATES: BoundFigures,
@@ -92,10 +92,10 @@ def _in_batches(
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def schema_of(kind: type) -> pa.Schema:
-    """Return the columns of a dataclass: its fields, in order."""
+def schema_of(kind: type[msgspec.Struct]) -> pa.Schema:
+    """Return the columns of a struct: its fields, in order."""
     hints = get_type_hints(kind)
-    return pa.schema([(field.name, _type_of(hints[field.name])) for field in fields(kind)])
+    return pa.schema([(name, _type_of(hints[name])) for name in kind.__struct_fields__])
 
 
 def _type_of(hint: Any) -> pa.DataType:

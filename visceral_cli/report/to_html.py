@@ -11,11 +11,11 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import resources
 from typing import Any, BinaryIO
 
 import jinja2
+from msgspec.structs import replace
 
 from visceral_cli.analysis.figures import GroupFigures
 from visceral_cli.report import overview

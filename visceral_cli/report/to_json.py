@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
 from typing import Any, BinaryIO
+
+import msgspec
 
 from visceral_cli.contract.rule import Rule, rule_to_json
 from visceral_cli.report.report import REPORT_FORMAT, Report
@@ -101,7 +101,7 @@ _AS_IT_IS = frozenset({type(None), bool, int, str})
 
 
 def plain_value(value: Any) -> Any:
-    """Return ``value`` as JSON values: dataclasses as objects, choices as their text."""
+    """Return ``value`` as JSON values: structs as objects, choices as their text."""
     if type(value) in _AS_IT_IS:
         return value
     if isinstance(value, float):
@@ -116,11 +116,10 @@ def plain_value(value: Any) -> Any:
 def _plain_collection(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain_value(item) for item in value]
-    if is_dataclass(value):
-        kind: Any = type(value)
+    if isinstance(value, msgspec.Struct):
         return {
             name: item if type(item) in _AS_IT_IS else plain_value(item)
-            for name in _member_names(kind)
+            for name in value.__struct_fields__
             for item in (getattr(value, name),)
         }
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
@@ -128,11 +127,6 @@ def _plain_collection(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {}  # by_identity, whose keys are tuples, is written as rows
     raise TypeError(f"no JSON for {type(value).__name__}")
-
-
-@cache
-def _member_names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(member.name for member in fields(kind))
 
 
 def _document(document: Mapping[str, Any]) -> Iterator[str]:

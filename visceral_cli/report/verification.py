@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from visceral_cli.analysis.sequential import RuleState
 from visceral_cli.contract.rule import Rule
@@ -37,8 +38,7 @@ _MOST_REMARKS = 10
 _SHOWN_APART = (Outcome.EXPIRED, Outcome.WRITER)
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationReport:
+class VerificationReport(msgspec.Struct, frozen=True):
     """All that a reader can be shown of a verification."""
 
     version: str

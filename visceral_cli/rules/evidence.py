@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from visceral_cli.analysis.figures import (
     ElsewhereFigures,
@@ -18,8 +19,7 @@ from visceral_cli.contract.rule import plain_number
 from visceral_cli.rules.refusal import RefusalKind
 
 
-@dataclass(frozen=True, slots=True)
-class BoundEvidence:
+class BoundEvidence(msgspec.Struct, frozen=True):
     """The comparisons behind one freshness of one tool."""
 
     freshness_seconds: float
@@ -50,8 +50,7 @@ class BoundEvidence:
     """Such as that old results are worse than the average."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityCalls:
+class IdentityCalls(msgspec.Struct, frozen=True):
     """The calls of one identity that repeated."""
 
     input_hash: InputHash
@@ -65,8 +64,7 @@ class IdentityCalls:
     """The declared version, which is part of the identity."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityServes:
+class IdentityServes(msgspec.Struct, frozen=True):
     """What one identity contributed to the comparisons at the freshness of its tool."""
 
     serves: int
@@ -77,8 +75,7 @@ class IdentityServes:
     """At least one of its serves was counted, and it is not volatile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """What keeps a tool's freshness from being proven."""
 
     kind: RefusalKind
@@ -86,8 +83,7 @@ class Missing:
     """With both numbers, such as ``298 clean observations, needs 299``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Veto:
+class Veto(msgspec.Struct, frozen=True):
     """Something that forbids rules for a tool, whatever freshness is proven."""
 
     kind: RefusalKind
@@ -95,8 +91,7 @@ class Veto:
     next_step: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEvidence:
+class ToolEvidence(msgspec.Struct, frozen=True):
     """All that is known of one tool of one namespace."""
 
     facts: ToolFacts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import duckdb
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.columns import CallColumns, first_rows
 from visceral_cli.analysis.freshness import Bound, NoBound, Scope

@@ -9,9 +9,10 @@ them is granted. Results differ, for example, where two services ask two databas
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from visceral_cli.contract.rule import Rule, Sharing
@@ -23,8 +24,7 @@ _Identity = tuple[str, str]
 """Tool and input hash, which holds the version; the hash version is that of all rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(msgspec.Struct, frozen=True):
     """Consecutive executions of one identity in two namespaces."""
 
     one: str
@@ -54,7 +54,7 @@ def agree_between_namespaces(store: duckdb.DuckDBPyConnection, proposal: Proposa
             granted |= {rule.decision_id: rule for rule in _alike(rules, found)}
         else:
             refusals += (_refusal(rule, why) for rule in rules)
-    return replace(
+    return msgspec.structs.replace(
         proposal,
         rules=tuple(
             granted[rule.decision_id] for rule in proposal.rules if rule.decision_id in granted

@@ -9,10 +9,11 @@ they count from the end of a call, and which arguments are keyed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -40,8 +41,7 @@ _Tool = tuple[str, str]
 """Namespace and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlainCache:
+class PlainCache(msgspec.Struct, frozen=True):
     """What holds of a rule where no writer voids anything."""
 
     freshness_seconds: float
@@ -132,8 +132,7 @@ def with_plain_caches(
     return tuple(done)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tools:
+class _Tools(msgspec.Struct, frozen=True):
     """What is known of the tools, by namespace and name."""
 
     longest: Mapping[_Tool, float]

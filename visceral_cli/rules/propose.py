@@ -8,7 +8,9 @@ whatever was proven; what was seen is then kept as candidates, which no client s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from visceral_cli.contract.rule import (
     Action,
@@ -35,8 +37,7 @@ from visceral_cli.rules.writes import reach_of_writes, writes_to_json
 __all__ = ["Proposal", "Refusal", "RulePolicy", "add_savings", "propose_rules"]
 
 
-@dataclass(frozen=True, slots=True)
-class RulePolicy:
+class RulePolicy(msgspec.Struct, frozen=True):
     """What a proposed rule may be."""
 
     verify_rate: float = 0.05
@@ -46,8 +47,7 @@ class RulePolicy:
     """Whether what was seen but is not proven becomes candidates."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(msgspec.Struct, frozen=True):
     """What came of all tools, in order of namespace, tool and input hash."""
 
     rules: tuple[Rule, ...]

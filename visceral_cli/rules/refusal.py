@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+
+import msgspec
 
 
 class RefusalKind(StrEnum):
@@ -64,8 +65,7 @@ EXPLANATIONS: Mapping[RefusalKind, str] = MappingProxyType(
 """What each kind means, in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """One reason why a tool, or one identity of it, got no rule."""
 
     kind: RefusalKind

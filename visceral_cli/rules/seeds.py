@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from visceral_cli.contract.attributes import USER_ID
@@ -30,12 +30,11 @@ _EXACT = "visceral"
 _OF_ONE_USER = frozenset({Sharing.USER, Sharing.SESSION})
 
 
-@dataclass(slots=True)
-class ChosenSeeds:
+class ChosenSeeds(msgspec.Struct):
     """What may go into a store of results, and what was left out, counted by tool and reason."""
 
-    seeds: list[Seed] = field(default_factory=list)
-    left_out: Counter[tuple[str, NotSeeded]] = field(default_factory=Counter)
+    seeds: list[Seed] = msgspec.field(default_factory=list)
+    left_out: Counter[tuple[str, NotSeeded]] = msgspec.field(default_factory=Counter)
 
 
 class _Newest(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from visceral_cli.analysis.declared_vary import UnkeyedArgument
 from visceral_cli.analysis.figures import SharingFigures

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from visceral_cli.analysis.figures import ElsewhereFigures, InvalidationFigures
 from visceral_cli.analysis.tools import ToolName

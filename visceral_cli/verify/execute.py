@@ -14,10 +14,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import IO
 
 import duckdb
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis.columns import NANO, CallColumns
@@ -34,19 +34,17 @@ _START_SECONDS = 60.0
 """How long importing the user's module may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExecuteRequest:
+class ExecuteRequest(msgspec.Struct, frozen=True):
     """Which function makes the calls, and how many of them, how long."""
 
     function: str
     """``MODULE:FUNCTION``; called with the tool's name and a dict of its arguments."""
     limit: int = 20
     timeout_seconds: float = 30.0
-    now_ns: Callable[[], int] = field(default=time.time_ns)
+    now_ns: Callable[[], int] = time.time_ns
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     row: int
     decision_id: str
     tool: str

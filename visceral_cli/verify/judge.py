@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,8 +37,7 @@ from visceral_cli.verify.replay import Replay
 from visceral_cli.verify.rule_cover import CODE, OUTCOMES, Cover, reuses
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(msgspec.Struct, frozen=True):
     """What the rules have to keep to."""
 
     max_stale_rate: float
@@ -53,8 +52,7 @@ class Promise:
         return cls(settings.max_stale_rate, allowed_error(settings), max_mismatch_rate)
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True):
     """One comparison of a stored result with the real one."""
 
     start_ns: int
@@ -87,8 +85,7 @@ def judge(mismatches: int, samples: int, promise: Promise) -> Judgement:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRule:
+class JudgedRule(msgspec.Struct, frozen=True):
     """A rule's outcome with the observations behind it."""
 
     outcome: RuleOutcome
@@ -98,8 +95,7 @@ class JudgedRule:
     """The calls of the replay that would have got a stale result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """All that is known of the calls."""
 
     calls: CallColumns

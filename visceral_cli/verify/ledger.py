@@ -12,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from visceral_cli.analysis.columns import NANO
 from visceral_cli.analysis.sequential import (
@@ -48,8 +50,7 @@ def fingerprint(rule: Rule) -> str:
     return content_hash(canonical_json(rule_to_json(rule)["config"]["match"]))[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """What one verification found of one rule."""
 
     decision_id: str
@@ -62,8 +63,7 @@ class Entry:
     """Key, start and whether it mismatched, for each comparison."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One verification."""
 
     first_ns: int | None
@@ -103,11 +103,10 @@ def line_of(
     )
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(msgspec.Struct):
     """The comparisons of some verifications of one rule, in their order."""
 
-    seen: dict[str, Observation] = field(default_factory=dict)
+    seen: dict[str, Observation] = msgspec.field(default_factory=dict)
     samples: int = 0
     mismatches: int = 0
     proven: bool = False

@@ -7,8 +7,9 @@ a served result with the one the tool really returned.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from visceral_cli.analysis.sequential import RuleState
 
@@ -83,8 +84,7 @@ class Recorded(StrEnum):
     """Answered and not run: there is nothing to compare."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedServe:
+class RecordedServe(msgspec.Struct, frozen=True):
     """One call that the runtime answered from a stored result, run as well or not."""
 
     decision_id: str | None
@@ -104,8 +104,7 @@ class RecordedServe:
     """``None``: the replay under the rule says the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What comparisons say of the promise that at most such a share of the results is stale."""
 
     samples: int
@@ -116,8 +115,7 @@ class Judgement:
     state: RuleState
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(msgspec.Struct, frozen=True):
     """One call of the replay that would have got a stale result."""
 
     trace_id: str
@@ -126,8 +124,7 @@ class Mismatch:
     """Of the stored result."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleOutcome:
+class RuleOutcome(msgspec.Struct, frozen=True):
     """What became of the calls that one rule matches."""
 
     decision_id: str
@@ -188,8 +185,7 @@ class RuleOutcome:
         return not self.judgement.samples
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(msgspec.Struct, frozen=True):
     """The rules of one tool together: they share the proof of one freshness."""
 
     namespace: str
@@ -218,8 +214,7 @@ class Execution(StrEnum):
     """The result is no JSON value."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedCall:
+class ExecutedCall(msgspec.Struct, frozen=True):
     """One call that was made again, at the user's wish; nothing of its values is kept."""
 
     call_key: int
@@ -251,8 +246,7 @@ class Trust(StrEnum):
     """Found broken once: it does not come back by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrustRecord:
+class TrustRecord(msgspec.Struct, frozen=True):
     """The record of one rule over all verifications."""
 
     decision_id: str
@@ -275,8 +269,7 @@ class TrustRecord:
     """The share of stale results that is not exceeded, however often one looks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """The whole outcome."""
 
     max_stale_rate: float

@@ -9,9 +9,9 @@ of it is either what was recorded, or the difference has a cause that can be nam
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 import numpy as np
 
 from visceral_cli.analysis.barriers import OWN_RUN, Barriers
@@ -26,8 +26,7 @@ EXPORT_DELAY_NS = 5 * NANO
 """The SDK sends its spans every five seconds; a backend knows no younger result."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Executions:
+class _Executions(msgspec.Struct, frozen=True):
     """The executions whose results can answer one question."""
 
     calls: CallColumns

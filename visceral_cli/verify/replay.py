@@ -14,9 +14,9 @@ Visceral SDK does, would have served it, so comparing it holds the rule to what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,8 +41,7 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(msgspec.Struct, frozen=True):
     """The outcome of every call; position i is ``call_key`` i."""
 
     outcome: NDArray[np.int16]

@@ -9,9 +9,9 @@ between calls of one run, session, user or service.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ LONGEST_NS = 30 * 86_400 * 1_000_000_000
 """Thirty days: the runtime keeps nothing longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cover:
+class Cover(msgspec.Struct, frozen=True):
     """Every call under the rules; position i of a column is ``call_key`` i."""
 
     rules: tuple[Rule, ...]

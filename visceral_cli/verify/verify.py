@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.barriers import Barriers
 from visceral_cli.analysis.columns import NANO, CallColumns, read_calls
@@ -53,8 +54,7 @@ NOTICED_INCREASE = 2
 """The stale rate to be noticed, as a multiple of the tolerated one."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyRequest:
+class VerifyRequest(msgspec.Struct, frozen=True):
     """What to verify, and how strictly."""
 
     rules: tuple[Rule, ...]

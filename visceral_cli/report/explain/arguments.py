@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from visceral_cli.contract.identity import canonical_json
 from visceral_cli.report.explain.difference import Difference, first_difference, one_line, parsed
@@ -15,8 +16,7 @@ _MOST_TWINS = 3
 _LONGEST_LINE = 300
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedArguments:
+class KeyedArguments(msgspec.Struct, frozen=True):
     """The arguments of a call, and which of them enter its identity."""
 
     values: Mapping[str, Any]
@@ -27,8 +27,7 @@ class KeyedArguments:
     """Whether ``vary`` chose them; otherwise all do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(msgspec.Struct, frozen=True):
     """Another identity of the same tool, and where its arguments differ."""
 
     input_hash: str
@@ -103,8 +102,7 @@ def _within(
     return first_difference(one, two, show_values=show_values)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True):
     """How many identities of a tool there were, if one of its arguments did not count."""
 
     name: str

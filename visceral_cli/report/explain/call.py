@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from visceral_cli.analysis.figures import Verdict
 from visceral_cli.report.explain.arguments import difference_facts
@@ -35,8 +36,7 @@ from visceral_cli.report.quantities import age_text, seconds_text
 from visceral_cli.report.row_tables import HASH_DIGITS
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(msgspec.Struct, frozen=True):
     """The execution whose stored result is the one to compare with."""
 
     call: CallRow

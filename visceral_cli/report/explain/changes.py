@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from visceral_cli.report.explain.arguments import difference_facts, differs
 from visceral_cli.report.explain.difference import Difference, difference_of_texts
@@ -20,8 +21,7 @@ _MOST_PAIRS = 100
 _MOST_PATHS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPath:
+class ChangedPath(msgspec.Struct, frozen=True):
     """A place in which changed results first differ."""
 
     difference: Difference

@@ -9,8 +9,9 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 _LONGEST_VALUE = 80
 _FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
@@ -19,8 +20,7 @@ _FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The first difference of two JSON values, in the order of their canonical texts."""
 
     path: str
@@ -83,8 +83,7 @@ def first_difference(first: Any, second: Any, *, show_values: bool) -> Differenc
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Length:
+class _Length(msgspec.Struct, frozen=True):
     """Stands for a list whose elements were compared and which is longer than the other."""
 
     how: str

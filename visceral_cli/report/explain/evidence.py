@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from visceral_cli.report.report import Report
@@ -20,8 +21,7 @@ MOST_CALLS = 100_000
 """Calls of one identity that are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallRow:
+class CallRow(msgspec.Struct, frozen=True):
     """One call: columns of ``tool_call``, and the verdict on it."""
 
     call_key: int
@@ -69,8 +69,7 @@ class CallRow:
         )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ToolKey:
+class ToolKey(msgspec.Struct, frozen=True, order=True):
     """A tool of one namespace."""
 
     namespace: str
@@ -78,8 +77,7 @@ class ToolKey:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityRow:
+class IdentityRow(msgspec.Struct, frozen=True):
     """An identity of a tool, with the arguments of one of its calls as JSON."""
 
     input_hash: str
@@ -89,8 +87,7 @@ class IdentityRow:
     vary: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPair:
+class ChangedPair(msgspec.Struct, frozen=True):
     """A call whose result was another one than the stored one; both results as JSON."""
 
     call_key: int
@@ -100,8 +97,7 @@ class ChangedPair:
     new_result: str
 
 
-@dataclass(frozen=True, slots=True)
-class HashTally:
+class HashTally(msgspec.Struct, frozen=True):
     """How many calls came by their identity in one way."""
 
     convention: str
@@ -112,8 +108,7 @@ class HashTally:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityTally:
+class IdentityTally(msgspec.Struct, frozen=True):
     """How often an identity was called, and how often a stored result was the same or another."""
 
     input_hash: str
@@ -123,8 +118,7 @@ class IdentityTally:
     results: int
 
 
-@dataclass(frozen=True, slots=True)
-class WriterCall:
+class WriterCall(msgspec.Struct, frozen=True):
     """One execution of a writer."""
 
     tool: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from visceral_cli.analysis.figures import Finding
 from visceral_cli.report.explain import pages as kinds
@@ -38,8 +39,7 @@ def explain_word(evidence: Evidence, page: Page, inserts: Inserts) -> Explanatio
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     """Where something is said of these traces."""
 
     headings: tuple[str, ...]

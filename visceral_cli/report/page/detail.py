@@ -6,8 +6,9 @@ groups and traces with most to save, and of each so many calls as can be told ap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from visceral_cli.report.explain.difference import Difference
 
@@ -34,8 +35,7 @@ class Mark(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class CallMark:
+class CallMark(msgspec.Struct, frozen=True):
     """One call of a group."""
 
     trace: int
@@ -55,8 +55,7 @@ class CallMark:
     """Whether the proposed rules would have answered it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WriterMark:
+class WriterMark(msgspec.Struct, frozen=True):
     """A write in a trace of the group, between the calls that are shown."""
 
     trace: int
@@ -64,8 +63,7 @@ class WriterMark:
     tool: str
 
 
-@dataclass(frozen=True, slots=True)
-class GroupTimeline:
+class GroupTimeline(msgspec.Struct, frozen=True):
     """The calls of one group, the first ones in order of time."""
 
     place: int
@@ -91,8 +89,7 @@ class Bar(StrEnum):
     OTHER = "other span"
 
 
-@dataclass(frozen=True, slots=True)
-class SpanBar:
+class SpanBar(msgspec.Struct, frozen=True):
     """One span of a trace."""
 
     name: str
@@ -109,8 +106,7 @@ class SpanBar:
     """Its parts on the critical path, in seconds since the trace began."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waterfall:
+class Waterfall(msgspec.Struct, frozen=True):
     """One trace: calls first of all, then what else is on its critical path."""
 
     trace_id: str
@@ -125,8 +121,7 @@ class Waterfall:
     """In order of time."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageDetail:
+class PageDetail(msgspec.Struct, frozen=True):
     """Single calls of the groups and traces with most to save."""
 
     groups: tuple[GroupTimeline, ...]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import msgspec
 
 from visceral_cli.analysis.columns import CallColumns
 from visceral_cli.analysis.groups import Groups
@@ -19,8 +20,7 @@ from visceral_cli.settings import ExtractSettings, Settings
 from visceral_cli.store.database import is_store
 
 
-@dataclass(frozen=True, slots=True)
-class PageWanted:
+class PageWanted(msgspec.Struct, frozen=True):
     """That a page is to be written."""
 
     show_values: bool = False

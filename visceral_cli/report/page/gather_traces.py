@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import duckdb
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from visceral_cli.analysis.columns import NANO, CallColumns, Numbers, first_rows
 from visceral_cli.analysis.critical_path import critical_path
@@ -37,8 +38,7 @@ ORDER BY call_key
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(msgspec.Struct, frozen=True):
     span_id: str
     parent_span_id: str | None
     name: str

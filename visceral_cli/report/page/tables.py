@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from visceral_cli.analysis.figures import GroupFigures, Projection, SharingFigures, ToolSaving
 from visceral_cli.report.overview import ToolLine, shared_text
@@ -17,8 +18,7 @@ from visceral_cli.rules.refusal import Refusal
 ToolKey = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One cell."""
 
     text: str
@@ -30,8 +30,7 @@ class Cell:
     """Where the value stands in the JSON report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """The heading of a column."""
 
     text: str
@@ -40,8 +39,7 @@ class Heading:
     """Whether its cells hold sentences."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageTable:
+class PageTable(msgspec.Struct, frozen=True):
     """A table of the page."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from visceral_cli.report.page.chart_style import (
     WIDE,
@@ -38,8 +39,7 @@ _ROOM = 1.13
 """The width of the drawing, with room for the length of the last bar."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pause:
+class _Pause(msgspec.Struct, frozen=True):
     """A time without a call that is drawn; in seconds since the trace began."""
 
     from_seconds: float

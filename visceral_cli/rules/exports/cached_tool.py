@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+import msgspec
 
 from visceral_cli.contract.rule import Rule, RuleKind, RuleStatus
 from visceral_cli.rules.exports.target import TITLES, Target
@@ -20,8 +21,7 @@ _ALL_ARGUMENTS = frozenset({Target.AGNO})
 """Those that cannot keep some calls of a tool and not others."""
 
 
-@dataclass(frozen=True, slots=True)
-class CachedTool:
+class CachedTool(msgspec.Struct, frozen=True):
     """One tool whose results may be kept."""
 
     name: str
@@ -46,8 +46,7 @@ class CachedTool:
         return min(self.seconds.values())
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True):
     """Rules of one tool that have no place in the settings."""
 
     tool: str
@@ -55,8 +54,7 @@ class LeftOut:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """What comes of the rules, each part in order of the tool's name."""
 
     tools: tuple[CachedTool, ...]
@@ -68,8 +66,7 @@ class Selection:
         return sum(one.rules for one in self.left_out)
 
 
-@dataclass(frozen=True, slots=True)
-class _Usable:
+class _Usable(msgspec.Struct, frozen=True):
     rule: Rule
     plain: PlainCache
     freshness_seconds: float
