@@ -63,8 +63,9 @@ def test_it_is_not_read_where_no_call_lacks_anything(asking, span, fill):
     full = [
         span(n, trace=1, call_id=f"c-{n}", arguments={"q": n}, result={"n": n}) for n in range(1, 9)
     ]
-    unnamed = span(20, trace=1, arguments={"q": 20})  # lacks a result, but nothing can name it
-    with fill([*asking(1), *full, unnamed]) as store:
+    unnamed = span(20, trace=1)  # lacks arguments, but nothing can name it
+    no_result = span(21, trace=1, call_id="c-9", arguments={"q": 21})
+    with fill([*asking(1), *full, unnamed, no_result]) as store:
         assert told(store) == []
 
 

@@ -17,13 +17,13 @@ from visceral_cli.calls.mentions import AnswerKeys
 from visceral_cli.calls.read_spans import SpansTold
 from visceral_cli.calls.recognise import Undecided
 from visceral_cli.calls.span_group import SpansInColumns, named, texts
-from visceral_cli.calls.tool_call import ContentMissing, IdentityMissing, ToolCall
+from visceral_cli.calls.tool_call import IdentityMissing, ToolCall
 from visceral_cli.ingest.span_columns import Shape, SpanColumns
 
 Places = list[int]
 
 # Looked up once: reading a member off its class costs a tenth of a microsecond.
-_NO_ARGUMENTS, _NO_RESULT = IdentityMissing.NOT_CAPTURED, ContentMissing.NOT_CAPTURED
+_NO_ARGUMENTS = IdentityMissing.NOT_CAPTURED
 
 
 class Who:
@@ -47,8 +47,8 @@ def read_columns(
 ) -> Who:
     """Add all that the spans tell; ``first`` is the record of the first one.
 
-    ``lazily``: what model spans ask for is left unread where no call of these spans lacks what it
-    could tell. The traces of such spans are noted.
+    ``lazily``: what model spans ask for is left unread where no call of these spans lacks the
+    arguments that it could tell. The traces of such spans are noted.
 
     Raises:
         UsageError: a captured section needs another workspace key.
@@ -75,7 +75,7 @@ def read_columns(
             records += [first + places[place]] * len(told_here)
             told.mentions += asked
     told.calls.add(calls, records)
-    needed = not lazily or _lack_something(told.calls, known)
+    needed = not lazily or _lack_arguments(told.calls, known)
     for part, keys in asking:
         if not needed:
             told.unread.update(part.field("trace_id"))
@@ -84,13 +84,12 @@ def read_columns(
     return who
 
 
-def _lack_something(calls: CallColumns, first: int) -> bool:
+def _lack_arguments(calls: CallColumns, first: int) -> bool:
     """Whether one of the calls from place ``first`` on lacks what a model span may tell of it."""
-    fields = calls.fields
-    columns = (fields[name][first:] for name in ("call_id", "identity_missing", "content_missing"))
+    columns = (calls.fields[name][first:] for name in ("call_id", "identity_missing"))
     return any(
-        call_id is not None and (identity is _NO_ARGUMENTS or content is _NO_RESULT)
-        for call_id, identity, content in zip(*columns, strict=True)
+        call_id is not None and missing is _NO_ARGUMENTS
+        for call_id, missing in zip(*columns, strict=True)
     )
 
 

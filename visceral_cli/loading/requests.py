@@ -1,9 +1,9 @@
-"""What model spans ask for, read after all where a call turned out to lack its own content.
+"""What model spans ask for, read after all where a call turned out to lack its own arguments.
 
 It costs as much to read as a call does, and is of use only where the span of a call lacks its
-arguments or its result: in most inputs nowhere. So it is read at once only among spans one of whose
-calls does, and of the others the traces are noted. A call and the span that asks for it may lie far
-apart, in other files even: what is needed is known when all of them are read.
+arguments: in most inputs nowhere. So it is read at once only among spans one of whose calls does,
+and of the others the traces are noted. A call and the span that asks for it may lie far apart, in
+other files even: what is needed is known when all of them are read.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def _needed(store: duckdb.DuckDBPyConnection, unread: Unread) -> Unread:
     lacking = """
         SELECT trace_id
         FROM _call_record
-        WHERE call_id IS NOT NULL
-          AND (identity_missing = 'not-captured' OR content_missing = 'not-captured')
+        WHERE call_id IS NOT NULL AND identity_missing = 'not-captured'
         """
     if not store.execute(f"{lacking} LIMIT 1").fetchall():
         return ()
