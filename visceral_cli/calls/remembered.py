@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
-MOST_CHARACTERS = 4 << 20
-"""How much text is remembered before everything is forgotten."""
+MOST_CHARACTERS = 2 << 20
+"""How much text is remembered before everything is forgotten: what is repeated mostly is soon, and
+of more the search takes longer than reading anew."""
 
 _CHARACTERS_BESIDE = 400
 """What one entry costs beside its text, roughly."""
