@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from visceral_cli.ingest.files import OTHER_FILE, InputFile
-from visceral_cli.ingest.pieces import Piece
+from visceral_cli.ingest.pieces import PIECE_BYTES, Piece
 from visceral_cli.ingest.plan import Plan, plan_file
 from visceral_cli.ingest.span import MAX_PLACES, DamageKind, Reading
 from visceral_cli.loading.claim import claim_settings
@@ -34,6 +34,14 @@ _PIECES_AT_ONCE = 16
 """How many pieces' rows are inserted together: a statement costs as much as a thousand rows."""
 
 _RECORD_TABLES = ("_plain_span_record", "_call_record", "_mention", "damage", "input_file")
+
+
+def _pieces_at_once(left_bytes: int) -> int:
+    """Return the rows of how many pieces are inserted together while so much is left to be read.
+
+    Towards the end of fewer: when all is read, nothing shall be left to insert.
+    """
+    return max(1, min(_PIECES_AT_ONCE, left_bytes // (2 * PIECE_BYTES)))
 
 
 @dataclass(slots=True)
@@ -128,15 +136,13 @@ def _load_all(
 ) -> list[Plan]:
     """Load the files; return how each was read."""
     plans: list[Plan] = []
-    at_once = _PIECES_AT_ONCE
+    left_bytes = sum(file.size for file, _ in new)
 
     def pieces() -> Iterator[tuple[int, Piece]]:
-        nonlocal at_once
         for number, (file, _) in enumerate(new):
             plans.append(plan_file(file, settings))
             for piece in plans[number].pieces:
                 yield number, piece
-        at_once = 1  # while the last ones are read there is time, and afterwards none
 
     current: _FileLoad | None = None
     begun = 0
@@ -147,10 +153,12 @@ def _load_all(
             begun += 1
         assert current is not None
         for rows in rows_of_piece:
-            _insert(store, current, rows, at_once)
+            _insert(store, current, rows, _pieces_at_once(left_bytes))
             if rows.unread is not None:
                 summary.unread.append((current.file_id, rows.unread))
-            progress.advance(current.read_on(rows.input_bytes), rows.spans.num_rows)
+            read_bytes = current.read_on(rows.input_bytes)
+            left_bytes -= read_bytes
+            progress.advance(read_bytes, rows.spans.num_rows)
     while begun < len(new):  # files without a piece
         _finish(store, current, plans[begun - 1], progress)
         current = _begin(store, *new[begun])
