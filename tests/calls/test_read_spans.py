@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -106,6 +107,32 @@ def test_what_is_read_lazily_is_read_or_noted(made: list[Span]) -> None:
         asked = {mention.trace_id for mention in whole.mentions}
         noted = told.unread | {mention.trace_id for mention in told.mentions}
         assert asked <= noted
+
+
+@pytest.mark.parametrize(
+    ("lacks", "call_id", "unread"),
+    [(True, "c-1", set()), (True, None, {f"{7:032x}"}), (False, "c-1", {f"{7:032x}"})],
+)
+def test_what_a_model_span_asks_for_is_read_beside_a_call_that_lacks_it(
+    lacks: bool, call_id: str | None, unread: set[str]
+) -> None:
+    part = {"type": "tool_call", "id": "c-1", "name": "search", "arguments": {"q": "a"}}
+    chat = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [part]}]),
+    }
+    call: dict[str, object] = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "search",
+        "gen_ai.tool.call.result": "1",
+    }
+    call |= {} if lacks else {"gen_ai.tool.call.arguments": '{"q":"a"}'}
+    call |= {} if call_id is None else {"gen_ai.tool.call.id": call_id}
+    spans_made = columns_of([made(1, dict[str, object](chat)), made(2, call)])
+    told = SpansTold()
+    read_columns(spans_made, Extractor(ExtractSettings()), 0, told, lazily=True)
+    assert told.unread == unread
+    assert [mention.call_id for mention in told.mentions] == ([] if unread else ["c-1"])
 
 
 def test_in_the_corpus(shared: Path) -> None:

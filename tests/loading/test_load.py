@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import duckdb
 import pytest
 
 from visceral_cli.errors import InputError, UsageError
+from visceral_cli.ingest.plan import plan_file
 from visceral_cli.loading.fill import filled_store
+from visceral_cli.loading.record_tables import insert_records
 from visceral_cli.progress import Silent
 from visceral_cli.settings import ExtractSettings, Settings, ToolDeclaration
 
@@ -352,3 +355,25 @@ def test_a_store_that_needs_no_reading_lets_other_things_be_done_too(
     given = [str(tmp_path / "s.duckdb")]
     with filled_store(given, Settings(), noted, meanwhile=noted.meanwhile):
         assert noted.told == ["meanwhile"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_rows_of_many_pieces_go_in_together_but_of_the_last_ones_few(
+    folder, span, export, monkeypatch, pack
+):
+    lines = [export([span(n)]) + "\n" for n in range(1, 201)]
+    (folder / "a.jsonl").write_bytes(pack("".join(lines).encode()))
+    cut_small = partial(plan_file, piece_bytes=len(lines[0]) * 2)
+    monkeypatch.setattr("visceral_cli.loading.load.plan_file", cut_small)
+    monkeypatch.setattr("visceral_cli.loading.load.PIECE_BYTES", 16)
+    together = []
+
+    def count(store, file_id, first_record, pieces):
+        together.append(len(pieces))
+        return insert_records(store, file_id, first_record, pieces)
+
+    monkeypatch.setattr("visceral_cli.loading.record_tables.insert_records", count)
+    with filled_store([str(folder)], Settings(workers=1), Silent()) as filled:
+        assert filled.store.execute("SELECT count(*) FROM span").fetchall() == [(200,)]
+    assert together[:5] == [16] * 5
+    assert together[-1] < 16

@@ -230,10 +230,10 @@ def _varies(
 
 def _plainly(raws: list[Any], versions: Sequence[object]) -> list[Any]:
     """Leave out the arguments of tools with a version that is no text."""
-    if all(version is None or type(version) is str for version in versions):
+    plain = [version is None or type(version) is str for version in versions]
+    if all(plain):
         return raws
-    told = zip(raws, versions, strict=True)
-    return [raw if version is None or type(version) is str else None for raw, version in told]
+    return [raw if one else None for raw, one in zip(raws, plain, strict=True)]
 
 
 def _mimes(spans: SpanGroup, key: str | None) -> list[str | None]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
+from visceral_cli.contract import attributes as names
 from visceral_cli.errors import UsageError
 
 
@@ -28,7 +29,11 @@ class Section(NamedTuple):
 @cache
 def section_keys(prefix: str) -> tuple[str, str, str]:
     """Return under which attributes ciphertext, nonce and tag of a section stand."""
-    return f"{prefix}.ciphertext", f"{prefix}.iv", f"{prefix}.tag"
+    ciphertext, nonce, tag = (
+        f"{prefix}.{part}"
+        for part in (names.SECTION_CIPHERTEXT, names.SECTION_IV, names.SECTION_TAG)
+    )
+    return ciphertext, nonce, tag
 
 
 def section_of(attributes: Mapping[str, object], prefix: str) -> Section | None:
@@ -42,7 +47,7 @@ def section_of(attributes: Mapping[str, object], prefix: str) -> Section | None:
         return None
     if len(nonce) != 12 or len(tag) != 16:
         return None
-    key_id = attributes.get(f"{prefix}.key_id")
+    key_id = attributes.get(f"{prefix}.{names.SECTION_KEY_ID}")
     return Section(ciphertext, nonce, tag, key_id if isinstance(key_id, str) and key_id else None)
 
 

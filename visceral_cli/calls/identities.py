@@ -15,7 +15,7 @@ from visceral_cli.calls.arguments import (
 )
 from visceral_cli.calls.canonical import canonical_text
 from visceral_cli.calls.convention import Convention, Text
-from visceral_cli.calls.encryption import SectionOpener, section_of
+from visceral_cli.calls.encryption import SectionOpener, section_keys, section_of
 from visceral_cli.calls.envelopes import LONE
 from visceral_cli.calls.remembered import Remembered
 from visceral_cli.calls.tool_call import CallKind, IdentityMissing
@@ -42,7 +42,7 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
 
 _SEALED = Identity(Arguments(IdentityMissing.ENCRYPTED), None)
 _NOTHING = Identity(Arguments(IdentityMissing.NOT_CAPTURED), None)
-_CIPHERTEXT = f"{names.INPUT_SECTION}.{names.SECTION_CIPHERTEXT}"
+_CIPHERTEXT, _, _ = section_keys(names.INPUT_SECTION)
 
 
 class IdentityReader:

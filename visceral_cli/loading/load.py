@@ -37,7 +37,7 @@ _RECORD_TABLES = ("_plain_span_record", "_call_record", "_mention", "damage", "i
 
 
 def _pieces_at_once(left_bytes: int) -> int:
-    """Return the rows of how many pieces are inserted together while so much is left to be read.
+    """Return the rows of how many pieces are inserted together while so much is left to hand out.
 
     Towards the end of fewer: when all is read, nothing shall be left to insert.
     """
@@ -139,10 +139,15 @@ def _load_all(
     left_bytes = sum(file.size for file, _ in new)
 
     def pieces() -> Iterator[tuple[int, Piece]]:
+        nonlocal left_bytes
         for number, (file, _) in enumerate(new):
+            left_after = left_bytes - file.size
             plans.append(plan_file(file, settings))
             for piece in plans[number].pieces:
+                if piece.content is None:  # else nobody knows how much there is until the end
+                    left_bytes -= piece.length
                 yield number, piece
+            left_bytes = left_after
 
     current: _FileLoad | None = None
     begun = 0
@@ -156,9 +161,7 @@ def _load_all(
             _insert(store, current, rows, _pieces_at_once(left_bytes))
             if rows.unread is not None:
                 summary.unread.append((current.file_id, rows.unread))
-            read_bytes = current.read_on(rows.input_bytes)
-            left_bytes -= read_bytes
-            progress.advance(read_bytes, rows.spans.num_rows)
+            progress.advance(current.read_on(rows.input_bytes), rows.spans.num_rows)
     while begun < len(new):  # files without a piece
         _finish(store, current, plans[begun - 1], progress)
         current = _begin(store, *new[begun])
